@@ -1,0 +1,258 @@
+"""Named instances: the paper's figures and examples, counterexamples, and random families.
+
+Arms stand in the order of decreasing baseline where the paper numbers them so. Whatever is random
+is drawn from a seed.
+"""
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from types import MappingProxyType
+
+import numpy as np
+
+from fallow import checks, decay
+from fallow.instance import Instance
+from fallow.planners import maintenance as periodic_maintenance
+
+
+def figure2(seed: int = 0) -> Instance:
+    """Seven arms, f(tau) = 0.999^tau, delays drawn from 1..6 (paper, Figure 2).
+
+    Examples
+    --------
+    >>> figure2(seed=3).arms
+    7
+    """
+    baselines = [1, 14 / 15, 13 / 15, 4 / 5, 2 / 3, 1 / 3, 0]
+    delays = _generator(seed).integers(1, 7, len(baselines))
+    return Instance.b2dep(baselines, delays, decay.geometric(0.999))
+
+
+def figure3(second_baseline: float = 13 / 15) -> Instance:
+    """Two arms; at 13/15 both ranking policies earn 0.7 (paper, Figure 3).
+
+    Examples
+    --------
+    >>> from fallow import ranking_gains
+    >>> ranking_gains(figure3())
+    array([0.7, 0.7])
+    """
+    return Instance.b2dep([1, second_baseline], delays=[2, 2], decay=[0.3, 0.25])
+
+
+def greedy_trap(epsilon: float = 0.1) -> Instance:
+    """Greedy earns only 1/(3/2 - epsilon) of the optimum (paper, section 3).
+
+    Examples
+    --------
+    >>> from fallow import greedy, optimal
+    >>> greedy(greedy_trap()).gain, round(optimal(greedy_trap()).gain, 12)
+    (0.5, 0.7)
+    """
+    return Instance.b2dep([1, 0.5 - epsilon], delays=[1, 1], decay=decay.constant(0.5))
+
+
+def non_monotone() -> Instance:
+    """The example after Theorem 2 as printed, f = 2^-tau; its gains in fact rise with m.
+
+    Examples
+    --------
+    >>> from fallow import ranking_gains
+    >>> ranking_gains(non_monotone()).round(4)
+    array([0.5   , 0.625 , 0.7222])
+    """
+    return Instance.b2dep([1, 2 / 3, 1 / 2], delays=[2, 2, 2], decay=decay.geometric(0.5))
+
+
+def non_monotone_constant() -> Instance:
+    """The same with constant f = 1/2, where g(2) < g(1) < g(3) as the paper says.
+
+    Examples
+    --------
+    >>> from fallow import ranking_gains
+    >>> ranking_gains(non_monotone_constant()).round(4)
+    array([0.5   , 0.4167, 0.7222])
+    """
+    return Instance.b2dep([1, 2 / 3, 1 / 2], delays=[2, 2, 2], decay=decay.constant(0.5))
+
+
+def theorem2_counterexample() -> Instance:
+    """Delays differ, and ghost earns less than 1 - f(r_0) = 1 of the optimum (Theorem 2).
+
+    Examples
+    --------
+    >>> from fallow import ghost, optimal
+    >>> round(ghost(theorem2_counterexample()).gain, 4), optimal(theorem2_counterexample()).cycle
+    (0.6667, (2, 1, 0, 1))
+    """
+    return Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1])
+
+
+def theorem2_mild_counterexample() -> Instance:
+    """A milder counterexample to Theorem 2: ghost 0.8, another cycle 0.825.
+
+    Examples
+    --------
+    >>> from fallow import ghost
+    >>> round(ghost(theorem2_mild_counterexample()).gain, 12)
+    0.8
+    """
+    return Instance.b2dep([1, 0.9, 0.5], delays=[5, 1, 5], decay=[0.9, 0.9, 0, 0, 0])
+
+
+def maintenance(intervals: tuple[int, ...] = (2, 4, 4)) -> Instance:
+    """Machines with fixed service intervals, and an idle arm (paper, Theorem 1).
+
+    Examples
+    --------
+    >>> maintenance((2, 3)).names
+    ('machine 1', 'machine 2', 'idle')
+    """
+    return periodic_maintenance.instance(intervals)
+
+
+def random_geometric(arms: int = 7, max_delay: int = 6, seed: int = 0) -> Instance:
+    """Baselines uniform on [0, 1], delays on 1..max_delay, f = rate^tau, rate on [0.5, 1].
+
+    Examples
+    --------
+    >>> random_geometric(arms=100, max_delay=20)
+    Instance(100 arms, delays up to 20)
+    """
+    generator = _generator(seed)
+    return _random_b2dep(generator, arms, max_delay, decay.geometric(generator.uniform(0.5, 1)))
+
+
+def random_power(arms: int = 7, max_delay: int = 6, seed: int = 0) -> Instance:
+    """Baselines and delays as in random_geometric, f = tau^-exponent, exponent on [0.1, 2].
+
+    Examples
+    --------
+    >>> random_power(seed=1).arms
+    7
+    """
+    generator = _generator(seed)
+    return _random_b2dep(generator, arms, max_delay, decay.power(generator.uniform(0.1, 2)))
+
+
+def random_table(arms: int = 7, max_delay: int = 6, seed: int = 0) -> Instance:
+    """Baselines and delays as in random_geometric, f sorted uniform values.
+
+    Examples
+    --------
+    >>> random_table(seed=1).arms
+    7
+    """
+    generator = _generator(seed)
+    values = np.sort(generator.random(checks.whole_number("max_delay", max_delay, minimum=1)))
+    return _random_b2dep(generator, arms, max_delay, decay.table(values[::-1].tolist()))
+
+
+def blocking_small(seed: int = 0) -> Instance:
+    """Twenty blocking arms, gaps uniform on [.01, .05], delays on 1..10 (Basu et al. 2019).
+
+    Examples
+    --------
+    >>> blocking_small().max_delay <= 10
+    True
+    """
+    return _blocking(seed, shortest=1, longest=10)
+
+
+def blocking_large(seed: int = 0) -> Instance:
+    """The same twenty blocking arms with delays on 11..20 (Basu et al. 2019).
+
+    Examples
+    --------
+    >>> bool(blocking_large().delays.min() > 10)
+    True
+    """
+    return _blocking(seed, shortest=11, longest=20)
+
+
+def blocking_fixed(seed: int = 0) -> Instance:
+    """The same twenty blocking arms with all delays 10 (Basu et al. 2019).
+
+    Examples
+    --------
+    >>> set(blocking_fixed().delays.tolist())
+    {10}
+    """
+    return _blocking(seed, shortest=10, longest=10)
+
+
+def recovering(seed: int = 0) -> Instance:
+    """Ten arms that recover along logistic curves over 30 rounds (Pike-Burke et al. 2019).
+
+    The mean at delay z is a / (1 + exp(-b (z - c))), with a and b uniform on [.1, 1] and c on
+    [.1, 30].
+
+    Examples
+    --------
+    >>> recovering().means.shape
+    (10, 30)
+    """
+    generator = _generator(seed)
+    height, slope = generator.uniform(0.1, 1, size=(2, 10, 1))
+    middle = generator.uniform(0.1, 30, size=(10, 1))
+    return Instance.from_means(height / (1 + np.exp(-slope * (np.arange(1, 31) - middle))))
+
+
+ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(
+    {
+        entry.__name__: entry
+        for entry in (
+            figure2,
+            figure3,
+            greedy_trap,
+            non_monotone,
+            non_monotone_constant,
+            theorem2_counterexample,
+            theorem2_mild_counterexample,
+            maintenance,
+            random_geometric,
+            random_power,
+            random_table,
+            blocking_small,
+            blocking_large,
+            blocking_fixed,
+            recovering,
+        )
+    }
+)
+"""Every instance of this module by name."""
+
+
+def build(name: str, parameters: Mapping[str, object] = MappingProxyType({})) -> Instance:
+    """Return a catalog instance by its name and parameters.
+
+    Examples
+    --------
+    >>> build("figure2", {"seed": 3}) == figure2(seed=3)
+    True
+    """
+    checks.one_of("name", name, ENTRIES)
+    allowed = signature(ENTRIES[name]).parameters
+    for parameter in parameters:
+        if not allowed:
+            raise ValueError(f"{name} must have no parameters, got {parameter!r}")
+        checks.one_of(f"a parameter of {name}", parameter, allowed)
+    return ENTRIES[name](**parameters)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(checks.whole_number("seed", seed, minimum=0))
+
+
+def _random_b2dep(
+    generator: np.random.Generator, arms: int, max_delay: int, shape: decay.Decay
+) -> Instance:
+    baselines = generator.random(checks.whole_number("arms", arms, minimum=1))
+    longest = checks.whole_number("max_delay", max_delay, minimum=1)
+    return Instance.b2dep(baselines, generator.integers(1, longest + 1, arms), shape)
+
+
+def _blocking(seed: int, shortest: int, longest: int) -> Instance:
+    generator = _generator(seed)
+    baselines = 1 - np.cumsum(generator.uniform(0.01, 0.05, 20))
+    return Instance.blocking(baselines, generator.integers(shortest, longest + 1, 20))

@@ -1,0 +1,77 @@
+"""Decay families: the function f of equation 1, the share of the baseline lost at each delay.
+
+A decay is any function that takes an array of delays (whole rounds, from 1) and returns f at each
+of them: in [0, 1] and never increasing. `Instance.b2dep` checks both.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.checks import share
+
+Decay = Callable[[IntArray], FloatArray]
+
+
+def geometric(rate: float) -> Decay:
+    """Return f(tau) = rate ** tau, the decay of the paper's Figure 2 (rate 0.999).
+
+    Examples
+    --------
+    >>> geometric(0.5)(np.arange(1, 4))
+    array([0.5  , 0.25 , 0.125])
+    """
+    base = share("rate", rate)
+    return lambda delays: _never_rising(base**delays)
+
+
+def constant(value: float) -> Decay:
+    """Return f(tau) = value; 1 blocks an arm until it is rested, 0 is the ordinary bandit.
+
+    Examples
+    --------
+    >>> constant(0.5)(np.arange(1, 4))
+    array([0.5, 0.5, 0.5])
+    """
+    level = share("value", value)
+    return lambda delays: np.full(len(delays), level)
+
+
+def power(exponent: float) -> Decay:
+    """Return f(tau) = tau ** -exponent: all is lost at delay 1, and recovery has a long tail.
+
+    Examples
+    --------
+    >>> power(1)(np.arange(1, 5))
+    array([1.        , 0.5       , 0.33333333, 0.25      ])
+    """
+    if not 0 <= exponent < np.inf:
+        raise ValueError(f"exponent must be finite and >= 0, got {exponent}")
+    return lambda delays: _never_rising(delays ** -float(exponent))
+
+
+def table(values: Sequence[float]) -> Decay:
+    """Return the decay given by its values f(1), f(2), ...; it has no value past the last one.
+
+    Examples
+    --------
+    >>> table([0.3, 0.25])(np.arange(1, 3))
+    array([0.3 , 0.25])
+    """
+
+    def decay(delays: IntArray) -> FloatArray:
+        if len(values) < delays[-1]:
+            raise ValueError(
+                f"decay must have a value for each delay up to the longest, {delays[-1]}; "
+                f"got {len(values)} values"
+            )
+        return np.asarray(values)[delays - 1]
+
+    return decay
+
+
+def _never_rising(values: npt.NDArray[np.floating]) -> FloatArray:
+    """Undo rises by one rounding unit, which powers of numbers close to 1 can have."""
+    return np.minimum.accumulate(values, dtype=np.float64)

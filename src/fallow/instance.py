@@ -1,0 +1,299 @@
+"""The model: an instance is a table of means by arm and delay (paper, section 3, equation 1).
+
+This is the only place that validates a model; whatever holds an `Instance` trusts it.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fallow import checks
+from fallow import decay as decays
+from fallow.arrays import FloatArray, IntArray
+from fallow.decay import Decay
+
+MAX_VALUES = 2**26
+"""Largest table of means, in values (512 MiB of memory)."""
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Instance:
+    """Arms whose expected reward depends on the rounds since each was last pulled.
+
+    Build one with `Instance.b2dep`, `Instance.blocking` or `Instance.from_means`.
+
+    Attributes
+    ----------
+    means
+        Shape (arms, D + 1), read-only. `means[i, tau - 1]` is the expected reward, in [0, 1], of
+        arm i when it was last pulled tau rounds ago: the paper's mu_i(tau). The last column is the
+        rested mean: for delays above D, and for an arm that was never pulled.
+    names
+        One name an arm; the arm's index, counted from 0, where none was given.
+    """
+
+    means: FloatArray
+    names: tuple[str, ...]
+
+    def __init__(self, means: npt.ArrayLike, names: Iterable[str] | None = None) -> None:
+        table = checks.numbers("means", means, dimensions=2)
+        columns = table.shape[1]
+        _check_size(*table.shape)
+        checks.shares(
+            "means", table, lambda cell: f"for arm {cell // columns} at delay {cell % columns + 1}"
+        )
+        table.setflags(write=False)
+        object.__setattr__(self, "means", table)
+        object.__setattr__(self, "names", _checked_names(names, arms=len(table)))
+
+    @classmethod
+    def b2dep(
+        cls,
+        baselines: Sequence[float] | FloatArray,
+        delays: Sequence[int] | IntArray,
+        decay: Decay | Sequence[float],
+        names: Iterable[str] | None = None,
+    ) -> Instance:
+        """Build the paper's model: mu_i(tau) = (1 - f(tau) [tau <= d_i]) mu_i (equation 1).
+
+        Parameters
+        ----------
+        baselines
+            mu_i in [0, 1], the expected reward of each arm when rested.
+        delays
+            d_i >= 1, the rounds after a pull during which arm i may pay less.
+        decay
+            f, from `fallow.decay`, or its values f(1), f(2), ... up to the longest delay.
+        names
+            One name an arm.
+
+        Examples
+        --------
+        >>> Instance.b2dep([1, 0.5], delays=[2, 1], decay=[0.5, 0.25]).means
+        array([[0.5 , 0.75, 1.  ],
+               [0.25, 0.5 , 0.5 ]])
+        """
+        rested = checks.numbers("baselines", baselines, dimensions=1)
+        checks.shares("baselines", rested, lambda arm: f"for arm {arm}")
+        waits = checks.whole_numbers("delays", delays, minimum=1)
+        if len(waits) != len(rested):
+            raise ValueError(
+                f"delays must be one for each arm, got {len(waits)} for {len(rested)} baselines"
+            )
+        longest = max(waits)
+        _check_size(len(rested), longest + 1)
+        lost = _decay_values(decay, longest)
+        tau = np.arange(1, longest + 1)
+        tired = tau <= np.array(waits)[:, np.newaxis]
+        means = np.empty((len(rested), longest + 1))
+        means[:, :-1] = (1 - lost * tired) * rested[:, np.newaxis]
+        means[:, -1] = rested
+        return cls(means, names)
+
+    @classmethod
+    def blocking(
+        cls,
+        baselines: Sequence[float] | FloatArray,
+        delays: Sequence[int] | IntArray,
+        names: Iterable[str] | None = None,
+    ) -> Instance:
+        """Build blocking arms: a pull pays nothing until more than d_i rounds have passed (f = 1).
+
+        Examples
+        --------
+        >>> Instance.blocking([1, 0.5], delays=[2, 1]).means
+        array([[0. , 0. , 1. ],
+               [0. , 0.5, 0.5]])
+        """
+        return cls.b2dep(baselines, delays, decays.constant(1), names)
+
+    @classmethod
+    def from_means(cls, table: npt.ArrayLike, names: Iterable[str] | None = None) -> Instance:
+        """Build an instance from any table of means, whether or not they rise with the delay.
+
+        Parameters
+        ----------
+        table
+            One row an arm; column tau - 1 holds the mean at delay tau, the last one the rested
+            mean.
+        names
+            One name an arm.
+
+        Examples
+        --------
+        >>> Instance.from_means([[0.1, 0.9, 0.2], [0.5, 0.5, 0.5]], names=["tide", "sea"])
+        Instance(2 arms, delays up to 2)
+        """
+        return cls(table, names)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms, the paper's k."""
+        return len(self.means)
+
+    @property
+    def max_delay(self) -> int:
+        """D: every arm is rested when more than D rounds have passed since its last pull."""
+        return int(self.means.shape[1]) - 1
+
+    @property
+    def baselines(self) -> FloatArray:
+        """Rested mean of each arm, the paper's mu_i."""
+        return self.means[:, -1]
+
+    @property
+    def delays(self) -> IntArray:
+        """The last delay, in rounds, at which each arm differs from rested; 0 if it never does.
+
+        At most the d_i the instance was built with, and less where f(d_i) mu_i = 0.
+        """
+        differs = self.means != self.baselines[:, np.newaxis]
+        last: IntArray = (differs * np.arange(1, self.max_delay + 2)).max(axis=1)
+        return last
+
+    @property
+    def order(self) -> IntArray:
+        """Arms by decreasing baseline, ties in the caller's order: the paper numbers arms so."""
+        return np.argsort(-self.baselines, kind="stable")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Instance:
+        """Read an instance from a TOML file.
+
+        The file holds `means`, or else `baselines`, `delays` and `decay`; and `names` if wanted.
+        `decay` is a list of f(1), f(2), ... or one of `{geometric = rate}`, `{constant = value}`,
+        `{power = exponent}`.
+        """
+        try:
+            document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} must be a TOML file: {error}") from error
+        try:
+            return cls._from_document(document)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Write the instance to a TOML file that `Instance.load` reads back exactly."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8", newline="\n")
+
+    def to_toml(self) -> str:
+        """Return the instance as TOML: its names and its table of means, one line an arm.
+
+        Examples
+        --------
+        >>> print(Instance.blocking([1, 0.5], [1, 1], names=["song", "news"]).to_toml(), end="")
+        names = ["song", "news"]
+        means = [
+            [0.0, 1.0],
+            [0.0, 0.5],
+        ]
+        """
+        # JSON's escapes are TOML's, except that TOML wants the delete character escaped too.
+        names = json.dumps(self.names, ensure_ascii=False).replace("\x7f", "\\u007f")
+        rows = "".join(f"    {row},\n" for row in self.means.tolist())
+        return f"names = {names}\nmeans = [\n{rows}]\n"
+
+    @classmethod
+    def _from_document(cls, document: Mapping[str, Any]) -> Instance:
+        for key in document:
+            checks.one_of("a key", key, ("names", "means", "baselines", "delays", "decay"))
+        names = document.get("names")
+        if "means" in document:
+            for key in document:
+                checks.one_of("a key beside means", key, ("names", "means"))
+            return cls(document["means"], names)
+        for key in ("baselines", "delays", "decay"):
+            if key not in document:
+                raise ValueError(f"{key} must be given, or a table of means instead")
+        return cls.b2dep(
+            document["baselines"], document["delays"], _decay_of(document["decay"]), names
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return self.names == other.names and np.array_equal(self.means, other.means)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.means.tobytes()))
+
+    def __reduce__(self) -> tuple[Callable[..., Instance], tuple[FloatArray, tuple[str, ...]]]:
+        # Arrays come back from a pickle writable; building anew freezes them again.
+        return Instance, (self.means, self.names)
+
+    def __repr__(self) -> str:
+        return f"Instance({self.arms} arms, delays up to {self.max_delay})"
+
+
+def _check_size(arms: int, columns: int) -> None:
+    if arms * columns > MAX_VALUES:
+        raise ValueError(
+            f"means must hold at most {MAX_VALUES:,} values, got {arms * columns:,} "
+            f"({arms:,} arms x {columns:,} delays); shorten the delays or drop arms"
+        )
+
+
+def _decay_values(decay: Decay | Sequence[float], longest: int) -> FloatArray:
+    """Return f(1), ..., f(longest), checked."""
+    if not callable(decay):
+        decay = decays.table(checks.numbers("decay", decay, dimensions=1).tolist())
+    values = checks.numbers("decay", decay(np.arange(1, longest + 1)), dimensions=1)
+    if len(values) != longest:
+        raise ValueError(f"decay must return one value a delay, got {len(values)} for {longest}")
+    checks.shares("decay", values, lambda cell: f"at delay {cell + 1}")
+    rises = np.flatnonzero(np.diff(values) > 0)
+    if rises.size:
+        tau = int(rises[0]) + 1
+        raise ValueError(
+            f"decay must never increase, got f({tau}) = {values[tau - 1]} "
+            f"and f({tau + 1}) = {values[tau]}"
+        )
+    return values
+
+
+def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(str(arm) for arm in range(arms))
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ValueError(f"names must be a list of strings, got {checks.short(names)}")
+    checked = tuple(names)
+    if len(checked) != arms:
+        raise ValueError(f"names must be one for each arm, got {len(checked)} for {arms} arms")
+    seen = set[str]()
+    for arm, name in enumerate(checked):
+        if not isinstance(name, str):
+            raise ValueError(f"names must be strings, got {name!r} for arm {arm}")
+        if name in seen:
+            raise ValueError(f"names must differ, got {name!r} twice")
+        seen.add(name)
+    return checked
+
+
+def _decay_of(value: object) -> Decay | Sequence[float]:
+    """Read the `decay` of a TOML file: a list of values or a family with its parameter."""
+    families = {
+        "geometric": decays.geometric,
+        "constant": decays.constant,
+        "power": decays.power,
+    }
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError(
+            f"decay must be a list of numbers or one of {', '.join(families)} "
+            f"with its parameter, such as {{geometric = 0.9}}, got {checks.short(value)}"
+        )
+    [(family, parameter)] = value.items()
+    checks.one_of("decay", family, families)
+    if not isinstance(parameter, int | float):
+        raise ValueError(f"decay.{family} must be a number, got {checks.short(parameter)}")
+    return families[family](parameter)

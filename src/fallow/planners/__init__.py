@@ -1,0 +1,1 @@
+"""Planners: what to do when the parameters of the instance are known."""

@@ -1,0 +1,38 @@
+"""Beam search: many schedules side by side, the promising ones continued."""
+
+import numpy as np
+
+from fallow import checks
+from fallow.instance import Instance
+from fallow.kernels.beam import beam_path, best_repeat, relaxed_values
+from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.planners.plans import Plan
+
+BRANCHES = 8
+"""Arms tried next after each delay vector that is kept."""
+
+
+def beam(instance: Instance, width: int = 64) -> Plan:
+    """Return the best cycle on the best path that a beam search finds.
+
+    The search starts rested, keeps the `width` best delay vectors of each round, and judges them by
+    their reward so far plus what each arm at its delay is worth in the relaxed problem behind
+    `upper_bound`. Its cost grows with arms x delays x width.
+
+    Examples
+    --------
+    >>> beam(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1])).cycle
+    (1, 2, 1, 0)
+    """
+    checks.whole_number("width", width, minimum=1)
+    price = clearing_price(instance.means)
+    # Arms worth their price, and a few more for the rounds in which all of those must rest.
+    worth = ((instance.means - price) / np.arange(1, instance.max_delay + 2)).max(axis=1)
+    useful = np.argsort(-worth, kind="stable")[: (worth > 0).sum() + BRANCHES]
+    means = instance.means[useful]
+    surplus, _ = best_delays(means, price)
+    values = relaxed_values(means, price, surplus)
+    rounds = 32 * (instance.max_delay + 1)
+    path = beam_path(means, values, price, rounds, width, BRANCHES)
+    start, end = best_repeat(means, path)
+    return Plan.of(instance, useful[path[start:end]], "beam")

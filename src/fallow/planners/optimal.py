@@ -1,0 +1,85 @@
+"""The exact optimum by Howard's policy iteration over the reachable delay vectors."""
+
+import logging
+
+import numpy as np
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.instance import Instance
+from fallow.kernels import states
+from fallow.kernels.indices import whittle_indices
+from fallow.planners.bounds import rounded_up
+from fallow.planners.plans import Plan
+
+log = logging.getLogger(__name__)
+
+
+def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
+    """Return a cycle that no policy beats, with the proof on the plan.
+
+    The problem is NP-hard (paper, Theorem 1): the cost grows with the number of reachable delay
+    vectors, which `reachable_states` tells beforehand. `Plan.upper_bound` is max_s (TV - V)(s) for
+    the values V found, T the step of value iteration; no policy's gain exceeds it, whatever V is.
+    So `Plan.residual`, at most about 1e-12, proves that the cycle is optimal. Each sweep is logged.
+
+    Examples
+    --------
+    >>> best = optimal(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1]))
+    >>> round(best.gain, 12)
+    0.7475
+    >>> best.residual < 1e-12
+    True
+    """
+    needed = reachable_states(instance)
+    if needed > max_states:
+        raise ValueError(
+            f"max_states must be at least {needed:,}, the number of delay vectors that can be "
+            f"reached, got {max_states:,}; raise it, or use plan(instance, max_states=0)"
+        )
+    graph = states.build_graph(
+        instance.means, _space(instance.delays), _space(np.maximum(instance.delays - 1, 0))
+    )
+    policy = states.index_policy(graph, whittle_indices(instance.means))
+    scores = np.zeros((needed, 2))  # the gain and the relative value of each state
+    changed = needed
+    while changed:
+        states.evaluate(policy, scores)
+        changed = states.improve(graph, policy, scores)
+        log.info("%d of %d states changed, gain %.12f", changed, needed, scores[:, 0].max())
+    cycle = states.best_cycle(policy, scores)
+    bound = states.largest_rise(graph, scores)
+    return Plan.of(
+        instance,
+        cycle,
+        "optimal",
+        rounded_up(bound, scale=1 + np.abs(scores[:, 1]).max()),
+    )
+
+
+def reachable_states(instance: Instance) -> int:
+    """Return the number of delay vectors that can be reached, the size of the exact problem.
+
+    Counts above 1e300 are given as about that.
+
+    Examples
+    --------
+    >>> reachable_states(Instance.blocking([1] * 10, delays=[8] * 10))
+    10473760
+    """
+    return int(_completions(instance.delays)[-1, 0])
+
+
+def _space(delays: IntArray) -> states.Space:
+    return states.Space(delays, _completions(delays).astype(np.int64))
+
+
+def _completions(delays: IntArray) -> FloatArray:
+    """Return the table by which `fallow.kernels.states` numbers delay vectors."""
+    placed = np.arange(len(delays) + 1)
+    rows = [np.ones(len(placed))]
+    for age in range(1, delays.max() + 1):
+        free = np.maximum((delays >= age).sum() - placed, 0)
+        somebody = free * np.append(rows[-1][1:], 0)
+        nobody = rows[-1] * (age > 1 or delays.min() == 0)
+        rows.append(np.minimum(somebody + nobody, 1e300))
+    return np.array(rows)

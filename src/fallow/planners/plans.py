@@ -1,0 +1,98 @@
+"""What every planner returns, and the evaluator they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fallow import checks
+from fallow.arrays import IntArray
+from fallow.instance import Instance
+from fallow.kernels.cycles import cycle_rewards
+from fallow.planners.bounds import upper_bound
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A cycle of arms to repeat for ever, with its certificate.
+
+    Every policy that decides by the delays alone ends in a cycle (paper, section 3), so a cycle
+    carries every plan.
+
+    Attributes
+    ----------
+    cycle
+        Arms in the order in which they are pulled, counted from 0.
+    gain
+        Average expected reward per round of the repeated cycle.
+    upper_bound
+        What no policy's average can exceed.
+    method
+        The planner that found the cycle.
+    """
+
+    cycle: tuple[int, ...]
+    gain: float
+    upper_bound: float
+    method: str
+
+    @property
+    def certificate(self) -> float:
+        """Proved share of the optimum: gain / upper_bound, at most 1."""
+        return self.gain / self.upper_bound if self.upper_bound > 0 else 1.0
+
+    @property
+    def residual(self) -> float:
+        """Reward per round that the optimum may have beyond this plan: upper_bound - gain."""
+        return self.upper_bound - self.gain
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        cycle: Sequence[int] | IntArray,
+        method: str,
+        bound: float | None = None,
+    ) -> Plan:
+        """Return the plan that repeats a cycle, certified by a bound, else by `upper_bound`.
+
+        Examples
+        --------
+        >>> Plan.of(Instance.blocking([1, 1], delays=[1, 1]), [0, 1, 0, 1], "by hand").cycle
+        (0, 1)
+        """
+        period = _shortest_period(tuple(int(arm) for arm in cycle))
+        if bound is None:
+            bound = upper_bound(instance)
+        return cls(period, gain(instance, period), bound, method)
+
+
+def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
+    """Return the average expected reward per round of repeating a cycle of arms for ever.
+
+    Correctly rounded, so it does not depend on where the cycle starts. For the cycle over the best
+    m arms it is the paper's g(m).
+
+    Examples
+    --------
+    >>> gain(Instance.b2dep([1, 0.5], delays=[1, 1], decay=[0.5]), [0, 1])
+    0.75
+    """
+    arms = np.array(checks.whole_numbers("cycle", cycle, minimum=0))
+    if arms.max() >= instance.arms:
+        raise ValueError(
+            f"cycle must hold arms from 0 to {instance.arms - 1}, got {arms.max()} "
+            f"at position {arms.argmax()}"
+        )
+    return math.fsum(cycle_rewards(instance.means, arms)) / len(arms)
+
+
+def _shortest_period(cycle: tuple[int, ...]) -> tuple[int, ...]:
+    length = len(cycle)
+    for period in range(1, length // 2 + 1):
+        if length % period == 0 and cycle[:period] * (length // period) == cycle:
+            return cycle[:period]
+    return cycle

@@ -1,0 +1,98 @@
+"""Ranking policies (paper, section 5): cycle over the m arms with the largest baselines."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fallow.arrays import FloatArray
+from fallow.instance import Instance
+from fallow.planners.plans import Plan
+
+
+class Guarantee(NamedTuple):
+    """The ranking policy over `arms` arms, and so ghost, earns `factor` of the optimum or more."""
+
+    arms: int
+    factor: float
+
+
+def ranking_gains(instance: Instance) -> FloatArray:
+    """Return g(1), ..., g(k): the gain of cycling over the best m arms, in reward per round.
+
+    g(m) = (1/m) sum_{j <= m} mu_j(m), arms numbered by decreasing baseline (section 5).
+
+    Examples
+    --------
+    >>> ranking_gains(Instance.b2dep([1, 0.8, 0.4], delays=[2, 2, 2], decay=[0.5, 0.5]))
+    array([0.5       , 0.45      , 0.73333333])
+    """
+    ranked = instance.means[instance.order]
+    counts = np.arange(1, instance.arms + 1)
+    columns = np.minimum(counts, ranked.shape[1]) - 1
+    return np.array([ranked[:m, column].mean() for m, column in zip(counts, columns, strict=True)])
+
+
+def ghost(instance: Instance) -> Plan:
+    """Return the best ranking policy, the paper's pi_ghost (equation 3); ties go to fewer arms.
+
+    Examples
+    --------
+    >>> ghost(Instance.blocking([1, 0.5, 0.1], delays=[1, 1, 1])).cycle
+    (0, 1)
+    """
+    gains = ranking_gains(instance)
+    best = int(np.argmax(gains >= gains.max() - 1e-12)) + 1
+    return Plan.of(instance, instance.order[:best], "ghost")
+
+
+def theorem2_index(instance: Instance) -> int:
+    """Return the r_0 of the paper's Theorem 2, a number of arms.
+
+    It is the largest r such that mu_i > max_{j < i} mu_j(i - j) for i = 2, ..., r. When delays
+    differ, the theorem's bound (1 - f(r_0)) can fail: `guarantee` is the repaired one.
+
+    Examples
+    --------
+    >>> theorem2_index(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1]))
+    3
+    """
+    ranked = instance.means[instance.order]
+    width = ranked.shape[1]
+    for arm in range(1, instance.arms):
+        earlier = np.arange(arm)
+        since_pulled = np.minimum(arm - earlier, width)
+        if ranked[arm, -1] <= ranked[earlier, since_pulled - 1].max():
+            return arm
+    return instance.arms
+
+
+def guarantee(instance: Instance) -> Guarantee:
+    """Return what ghost is sure to earn: Theorem 2, repaired to hold when delays differ.
+
+    r_1 is the largest r with max_j mu_j(r - 1) <= mu_r. In r_1 rounds in a row a first pull of an
+    arm earns at most its baseline and a repeat at most mu_{r_1}, so ghost >= factor * optimum with
+    factor = min_{i <= r_1} mu_i(r_1) / mu_i. That is 1 - f(r_1) if one of these arms has
+    d_i >= r_1 (and mu_i > 0), else 1.
+
+    Examples
+    --------
+    >>> guarantee(Instance.b2dep([1, 0.9, 0.8], delays=[3, 3, 3], decay=[0.5, 0.25, 0.25]))
+    Guarantee(arms=3, factor=0.75)
+    """
+    falls = np.argwhere(np.diff(instance.means, axis=1) < 0)
+    if falls.size:
+        arm, column = falls[0]
+        raise ValueError(
+            f"instance must have means that never fall with the delay, got a fall for arm {arm} "
+            f"after delay {column + 1}; use upper_bound(instance) instead"
+        )
+    ranked = instance.means[instance.order]
+    width = ranked.shape[1]
+    largest = 1
+    for arms in range(2, instance.arms + 1):
+        if ranked[:, min(arms - 1, width) - 1].max() <= ranked[arms - 1, -1]:
+            largest = arms
+    paid = ranked[:largest, min(largest, width) - 1]
+    rested = ranked[:largest, -1]
+    kept = np.divide(paid, rested, out=np.ones(largest), where=rested > 0)
+    return Guarantee(largest, float(kept.min()))

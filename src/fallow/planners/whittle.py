@@ -1,0 +1,21 @@
+"""The Whittle index policy (Whittle 1988), with the index in closed form."""
+
+from fallow.instance import Instance
+from fallow.kernels.indices import whittle_indices
+from fallow.planners.index_policy import follow_indices
+from fallow.planners.plans import Plan
+
+
+def whittle(instance: Instance) -> Plan:
+    """Return the cycle of the policy that always pulls the arm with the largest Whittle index.
+
+    The index of an arm at delay t is the price of a pull at which it does not matter whether the
+    arm is pulled now or at its best later delay: min(mu(t), min_{u > t} (u mu(t) - t mu(u)) / (u -
+    t)). Set-up is quadratic in the longest delay; a round costs one look at each arm.
+
+    Examples
+    --------
+    >>> whittle(Instance.b2dep([1, 0.4], delays=[1, 1], decay=[0.5])).cycle
+    (1, 0)
+    """
+    return follow_indices(instance, whittle_indices(instance.means), "whittle")

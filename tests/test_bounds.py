@@ -1,0 +1,54 @@
+"""The upper bound: against the optimum, and against linear programming duality."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from strategies import instances
+
+from fallow import Instance, upper_bound
+
+
+@given(instances)
+def test_no_policy_exceeds_the_bound(instance: Instance) -> None:
+    assert upper_bound(instance) >= reference.optimum(instance.means.tolist()) - 1e-15
+
+
+@given(instances)
+def test_the_bound_is_the_smaller_of_both_formulas(instance: Instance) -> None:
+    """Both formulas, with the minimum over prices taken at every kink of the convex function."""
+    table = instance.means.tolist()
+    width = len(table[0])
+    delays = range(1, width + 1)
+
+    def relaxed(price: float) -> float:
+        surplus = [max([0.0] + [(row[t - 1] - price) / t for t in delays]) for row in table]
+        return float(price + sum(surplus))
+
+    kinks = [mean for row in table for mean in row] + [-float(width)]
+    for row in table:
+        for t in delays:
+            kinks += [(u * row[t - 1] - t * row[u - 1]) / (u - t) for u in delays if u > t]
+    best = [[max(row[:t]) for t in delays] for row in table]
+    firsts = sorted((row[-1] for row in best), reverse=True)
+    blocks = [firsts[0]]
+    for rounds in range(2, width + 1):
+        repeat = max(row[rounds - 2] for row in best)
+        padded = (firsts + [0.0] * rounds)[:rounds]
+        blocks.append(sum(max(first, repeat) for first in padded) / rounds)
+    expected = min(min(relaxed(price) for price in kinks), min(blocks))
+    assert upper_bound(instance) == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_ordinary_bandit_is_bounded_by_its_best_arm() -> None:
+    instance = Instance.b2dep([0.3, 0.7, 0.5], [2, 3, 1], [0, 0, 0])
+    assert upper_bound(instance) == pytest.approx(0.7, abs=1e-12)
+
+
+def test_one_arm_is_bounded_by_its_mean_at_delay_one() -> None:
+    assert upper_bound(Instance.from_means([[0.25, 1.0]])) == pytest.approx(0.25, abs=1e-12)
+
+
+def test_arms_enough_to_rest_all_of_them_reach_the_bound() -> None:
+    instance = Instance.blocking(np.full(6, 0.8), np.full(6, 5))
+    assert upper_bound(instance) == pytest.approx(0.8, abs=1e-12)

@@ -1,0 +1,111 @@
+"""The catalog: what the paper states of each instance."""
+
+import numpy as np
+import pytest
+
+from fallow import catalog, optimal, ranking_gains
+
+
+@pytest.mark.parametrize("name", catalog.ENTRIES)
+def test_every_entry_builds_and_names_itself(name: str) -> None:
+    assert catalog.build(name) == catalog.ENTRIES[name]()
+    assert catalog.ENTRIES[name].__doc__
+
+
+def test_figure2_draws_delays_uniformly_from_one_to_six() -> None:
+    # Each of 6 values has mean 700/6 and sd 9.9 in 700 draws: 60 away is a chance below 1e-8.
+    delays = np.concatenate([_figure2_delays(seed) for seed in range(100)])
+    counts = np.bincount(delays, minlength=7)
+    assert counts[0] == 0
+    assert len(counts) == 7
+    assert (abs(counts[1:] - 700 / 6) < 60).all()
+
+
+def _figure2_delays(seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    # The arm with baseline 0 shows no delay in its means, so the draw is repeated here.
+    instance = catalog.figure2(seed)
+    drawn = np.random.default_rng(seed).integers(1, 7, 7)
+    assert instance.delays[:-1].tolist() == drawn[:-1].tolist()
+    return drawn
+
+
+def test_figure2_is_the_papers() -> None:
+    instance = catalog.figure2(seed=4)
+    assert sorted(instance.baselines * 15) == pytest.approx([0, 5, 10, 12, 13, 14, 15])
+    assert instance.means[0, 0] == pytest.approx(1 - 0.999)
+
+
+def test_figure2_gap_is_a_tenth_on_average() -> None:
+    """Section 8 says 0.1 on average; over all 6^7 draws it is 0.08495, which rounds to that.
+
+    The gap of one draw has a standard deviation of at most 0.08, so the mean of 400 draws is more
+    than 0.02 away with a chance below 1e-6.
+    """
+    gaps = []
+    for seed in range(400):
+        best, second = np.sort(ranking_gains(catalog.figure2(seed)))[:-3:-1]
+        gaps.append(best - second)
+    assert np.std(gaps) < 0.08
+    assert np.mean(gaps) == pytest.approx(0.08495, abs=0.02)
+
+
+def test_figure2_ranking_policies_leave_a_sixth_of_the_optimum() -> None:
+    draws = [catalog.figure2(seed) for seed in range(40)]
+    shares = [ranking_gains(draw).max() / optimal(draw).gain for draw in draws]
+    assert min(shares) < 0.75
+    assert 0.75 < np.mean(shares) < 0.88
+    assert max(shares) <= 1 + 1e-12
+
+
+def test_figure3_policies_are_equal() -> None:
+    assert ranking_gains(catalog.figure3()) == pytest.approx([0.7, 0.7])
+    first, second = ranking_gains(catalog.figure3(second_baseline=0.9))
+    assert second > first
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"), [("small", 1, 10), ("large", 11, 20), ("fixed", 10, 10)]
+)
+def test_blocking_families_have_their_gaps_and_delays(name: str, low: int, high: int) -> None:
+    for seed in range(20):
+        instance = catalog.build(f"blocking_{name}", {"seed": seed})
+        gaps = -np.diff(instance.baselines)
+        assert instance.arms == 20
+        assert ((gaps >= 0.01) & (gaps <= 0.05)).all()
+        assert low <= instance.delays.min() <= instance.delays.max() <= high
+        assert set(np.unique(instance.means[:, 0])) == {0.0}
+
+
+def test_recovering_arms_rise_along_a_logistic_curve() -> None:
+    means = catalog.recovering(seed=2).means
+    assert (np.diff(means, axis=1) > 0).all()
+    # 1 / mean = (1 + exp(-b (z - c))) / a, so its differences shrink by exp(-b) each time.
+    differences = np.diff(1 / means, axis=1)
+    ratios = differences[:, 1:10] / differences[:, :9]
+    np.testing.assert_allclose(ratios, ratios[:, :1].repeat(9, axis=1), rtol=1e-6)
+    assert ((ratios > np.exp(-1)) & (ratios < np.exp(-0.1))).all()
+
+
+def test_seeds_are_reproducible_and_differ() -> None:
+    for name in ("figure2", "random_geometric", "random_power", "random_table", "recovering"):
+        build = catalog.ENTRIES[name]
+        assert build(seed=1) == build(seed=1)
+        assert build(seed=1) != build(seed=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("figur2", {}, "name must be one of .* got 'figur2'; did you mean 'figure2'?"),
+        ("figure2", {"sed": 1}, "a parameter of figure2 must be one of seed, got 'sed'"),
+        ("non_monotone", {"seed": 1}, "non_monotone must have no parameters, got 'seed'"),
+        ("figure2", {"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ("random_table", {"arms": 0}, "arms must be a whole number >= 1, got 0"),
+        ("random_power", {"max_delay": 1.5}, "max_delay must be a whole number >= 1, got 1.5"),
+        ("greedy_trap", {"epsilon": 0.7}, r"baselines must lie in \[0, 1\]"),
+        ("maintenance", {"intervals": (1, 2)}, "sum of 1 / interval <= 1, got 3/2"),
+    ],
+)
+def test_bad_calls_are_named(name: str, parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        catalog.build(name, parameters)

@@ -1,0 +1,138 @@
+"""The command line, run as a user would run it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import fallow
+from fallow import Instance
+from fallow.cli import METHODS, app
+
+runner = CliRunner()
+
+
+def run(*arguments: str) -> str:
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_plan_compares_every_planner() -> None:
+    output = run("plan", "figure2", "seed=3")
+    for method in METHODS:
+        assert f"\n{method} " in output
+    assert "100.00%" in output
+    assert "7 arms, delays up to 6, " in output
+
+
+def test_json_says_the_same_as_the_library() -> None:
+    document = json.loads(run("plan", "figure2", "seed=3", "--json"))
+    instance = fallow.catalog.figure2(seed=3)
+    best = fallow.optimal(instance)
+    assert document["arms"] == 7
+    assert document["upper_bound"] == fallow.upper_bound(instance)
+    assert [row["planner"] for row in document["plans"]] == list(METHODS)
+    for row in document["plans"]:
+        assert row["gain"] == fallow.gain(instance, row["cycle"])
+        assert row["share_of_optimum"] == row["gain"] / best.gain
+        assert row["names"] == [instance.names[arm] for arm in row["cycle"]]
+
+
+def test_names_and_pictures_show_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "songs.toml"
+    Instance.blocking([1, 0.5], [1, 1], names=["hymn", "[red]waltz"]).save(path)
+    output = run("plan", str(path), "--method", "ghost")
+    assert "hymn [red]waltz" in output
+    assert "ghost     010101" in output
+    assert "0 hymn  1 [red]waltz" in output
+
+
+def test_one_method_alone() -> None:
+    output = run("plan", "greedy_trap", "epsilon=1/4", "--method", "greedy")
+    assert re.search(r"^greedy +0.500000", output, flags=re.MULTILINE)
+    assert "whittle" not in output
+
+
+def test_an_optimum_out_of_reach_is_left_out_with_a_word() -> None:
+    output = run("plan", "figure2", "--max-states", "10")
+    assert "optimal needs --max-states 523 (now 10)" in output
+    assert "\noptimal  " not in output
+
+
+def test_catalog_lists_every_entry() -> None:
+    output = run("catalog")
+    for name in fallow.catalog.ENTRIES:
+        assert f"{name} " in output or f"{name}\n" in output
+    assert "second_baseline=13/15" in output
+    assert "intervals=2,4,4" in output
+
+
+def test_catalog_writes_what_plan_reads(tmp_path: Path) -> None:
+    path = tmp_path / "machines.toml"
+    run("catalog", "maintenance", "intervals=2,6,6", "--output", str(path))
+    assert Instance.load(path) == fallow.catalog.maintenance((2, 6, 6))
+    assert run("catalog", "maintenance", "intervals=2,6,6") == path.read_text()
+    assert "machine 1 machine" in run("plan", str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("plan", "figur2"), "'figur2' must be a TOML file or a catalog name; did you mean"),
+        (("plan", "missing.toml"), "No such file"),
+        (("plan", "."), "'.' must be a TOML file or a catalog name"),
+        (("plan", "bad.toml"), "bad.toml must be a TOML file"),
+        (("plan", "wrong.toml"), "wrong.toml: a key must be one of"),
+        (("plan", "good.toml", "seed=1"), "parameters must follow a catalog name, got 'seed=1'"),
+        (("plan", "figure2", "seed"), "a parameter must be KEY=VALUE, got 'seed'"),
+        (("plan", "figure2", "seed=x"), "seed must be a whole number, got 'x'"),
+        (("plan", "figure2", "sed=1"), "a parameter of figure2 must be one of seed, got 'sed'"),
+        (("plan", "figure3", "second_baseline=1/0"), "second_baseline must be a number, got '1/0'"),
+        (("plan", "figure3", "second_baseline=2"), "baselines must lie in [0, 1], got 2.0"),
+        (("plan", "maintenance", "intervals=2,x"), "intervals must be whole numbers such as 2,4"),
+        (("plan", "figure2", "--method", "gredy"), "--method must be one of"),
+        (("plan", "figure2", "--max-states", "-1"), "--max-states must be a whole number >= 0"),
+        (
+            ("plan", "figure2", "--method", "optimal", "--max-states", "10"),
+            "max_states must be at least 523",
+        ),
+        (("catalog", "nothing"), "'nothing' must be a TOML file or a catalog name"),
+        (("catalog", "figure2", "--output", "good.toml"), "must be a new file, got good.toml"),
+        (("catalog", "figure2", "--output", "none/x.toml"), "No such file"),
+    ],
+)
+def test_mistakes_end_in_one_line_and_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.toml").write_text("means = [")
+    Path("wrong.toml").write_text("mean = []")
+    Instance.blocking([1], [1]).save("good.toml")
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("fallow: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
+    command = [sys.executable, "-m", "fallow.cli", "plan", "figure3", "--method", "ghost"]
+    piped = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "\x1b" not in piped.stdout
+    forced = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={"FORCE_COLOR": "1"}
+    )
+    assert "\x1b[" in forced.stdout
+
+
+def test_without_its_extra_the_command_says_what_to_install() -> None:
+    hide_typer = "import sys; sys.modules['typer'] = None; import fallow.cli"
+    result = subprocess.run([sys.executable, "-c", hide_typer], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == "fallow: the command line needs typer: pip install 'fallow[cli]'\n"

@@ -1,0 +1,203 @@
+"""The model: means against the oracle, TOML round trips, and every error."""
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import instances, shares
+
+from fallow import Instance, decay
+
+
+@given(st.data())
+def test_means_follow_equation_1(data: st.DataObject) -> None:
+    arms = data.draw(st.integers(1, 5))
+    baselines = data.draw(st.lists(shares, min_size=arms, max_size=arms))
+    delays = data.draw(st.lists(st.integers(1, 6), min_size=arms, max_size=arms))
+    f = sorted(data.draw(st.lists(shares, min_size=6, max_size=6)), reverse=True)
+    instance = Instance.b2dep(baselines, delays, f)
+    assert instance.means.shape == (arms, max(delays) + 1)
+    np.testing.assert_allclose(
+        instance.means, reference.mean_table(baselines, delays, [*f, 0.0]), rtol=0, atol=1e-15
+    )
+
+
+def test_the_callers_order_is_kept_and_order_sorts() -> None:
+    instance = Instance.blocking([0.2, 0.9, 0.5, 0.9], delays=[1, 1, 1, 1])
+    assert instance.baselines.tolist() == [0.2, 0.9, 0.5, 0.9]
+    assert instance.order.tolist() == [1, 3, 2, 0]
+
+
+def test_delays_are_the_last_at_which_the_mean_differs_from_rested() -> None:
+    table = [[0.5, 0.5, 0.5], [0.1, 0.5, 0.5], [0.5, 0.4, 0.5], [0.9, 0.4, 0.5]]
+    assert Instance.from_means(table).delays.tolist() == [0, 1, 2, 2]
+
+
+def test_a_plain_function_is_a_decay() -> None:
+    instance = Instance.b2dep([1], [3], lambda delays: 1 / (1 + delays))
+    np.testing.assert_allclose(instance.means, [[1 / 2, 2 / 3, 3 / 4, 1]])
+
+
+def test_an_instance_cannot_be_changed() -> None:
+    source = np.array([[0.5, 1.0]])
+    instance = Instance.from_means(source)
+    source[0, 0] = 0.1
+    assert instance.means[0, 0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        instance.means[0, 0] = 0.1
+    with pytest.raises(AttributeError):
+        instance.names = ("a",)  # type: ignore[misc]
+
+
+@given(instances)
+def test_copies_are_equal_and_frozen(instance: Instance) -> None:
+    for twin in (pickle.loads(pickle.dumps(instance)), copy.deepcopy(instance)):
+        assert twin == instance
+        assert hash(twin) == hash(instance)
+        assert not twin.means.flags.writeable
+
+
+def test_instances_differ_by_means_and_by_names() -> None:
+    instance = Instance.from_means([[0.5, 1.0]], names=["a"])
+    assert instance != Instance.from_means([[0.5, 0.9]], names=["a"])
+    assert instance != Instance.from_means([[0.5, 1.0]], names=["b"])
+    assert instance != "a"
+
+
+@given(instances, st.data())
+def test_toml_round_trip_is_exact(
+    tmp_path_factory: pytest.TempPathFactory, instance: Instance, data: st.DataObject
+) -> None:
+    count = instance.arms
+    names = data.draw(st.lists(st.text(), min_size=count, max_size=count, unique=True))
+    named = Instance.from_means(instance.means, names)
+    path = tmp_path_factory.mktemp("toml") / "instance.toml"
+    named.save(path)
+    loaded = Instance.load(path)
+    assert loaded.names == tuple(names)
+    assert loaded.means.tobytes() == named.means.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("decay_line", "family"),
+    [
+        ("{geometric = 0.5}", decay.geometric(0.5)),
+        ("{constant = 1}", decay.constant(1)),
+        ("{power = 2}", decay.power(2)),
+        ("[0.5, 0.25]", decay.table([0.5, 0.25])),
+    ],
+)
+def test_a_file_may_hold_the_papers_parameters(
+    tmp_path: Path, decay_line: str, family: decay.Decay
+) -> None:
+    path = tmp_path / "songs.toml"
+    path.write_text(
+        f'baselines = [1, 0.5]\ndelays = [2, 1]\ndecay = {decay_line}\nnames = ["hymn", "waltz"]\n'
+    )
+    assert Instance.load(path) == Instance.b2dep([1, 0.5], [2, 1], family, ["hymn", "waltz"])
+
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], [], [0.5]), r"baselines must be a list of numbers, at least one, got \[\]"),
+        (
+            ([[1], [1]], [1, 1], [0.5]),
+            r"baselines must be a list of numbers, .* got \[\[1\], \[1\]",
+        ),
+        ((["a"], [1], [0.5]), r"baselines must be a list of numbers, at least one, got \['a'\]"),
+        ((1, [1], [0.5]), "baselines must be a list of numbers, at least one, got 1"),
+        (([0.5, NAN], [1, 1], [0.5]), r"baselines must lie in \[0, 1\], got nan for arm 1"),
+        (([INFINITY], [1], [0.5]), r"baselines must lie in \[0, 1\], got inf for arm 0"),
+        (([1.2], [1], [0.5]), r"baselines must lie in \[0, 1\], got 1.2 for arm 0"),
+        (([-0.1], [1], [0.5]), r"baselines must lie in \[0, 1\], got -0.1 for arm 0"),
+        (([1, 1], [1], [0.5]), "delays must be one for each arm, got 1 for 2 baselines"),
+        (([1], [], [0.5]), "delays must hold at least one number, got none"),
+        (([1, 1], [1, 0], [0.5]), "delays must be whole numbers >= 1, got 0 at position 1"),
+        (([1], [1.5], [0.5]), "delays must be whole numbers >= 1, got 1.5 at position 0"),
+        (([1], [NAN], [0.5]), "delays must be whole numbers >= 1, got nan at position 0"),
+        (([1], [INFINITY], [0.5]), "delays must be whole numbers >= 1, got inf at position 0"),
+        (([1], ["2"], [0.5]), "delays must be whole numbers >= 1, got '2' at position 0"),
+        (([1], [True], [0.5]), "delays must be whole numbers >= 1, got True at position 0"),
+        (([1], 2, [0.5]), "delays must be a list of whole numbers, got 2"),
+        (([1], [3], [0.5, 0.4]), "decay must have a value .* the longest, 3; got 2 values"),
+        (([1], [2], [0.5, 0.6]), r"decay must never increase, got f\(1\) = 0.5 and f\(2\) = 0.6"),
+        (([1], [2], [0.5, -0.1]), r"decay must lie in \[0, 1\], got -0.1 at delay 2"),
+        (([1], [1], [NAN]), r"decay must lie in \[0, 1\], got nan at delay 1"),
+        (([1], [1], []), r"decay must be a list of numbers, at least one, got \[\]"),
+        (([1], [3], lambda delays: delays[:1] * 0.0), "one value a delay, got 1 for 3"),
+        (([1, 1], [1, 10**9], [0.5]), "at most 67,108,864 values, got 2,000,000,002"),
+        (([1], [10**30], decay.constant(1)), "at most 67,108,864 values, got 1,000,000,000,000"),
+        (([1], [1], [0.5], "a"), "names must be a list of strings, got 'a'"),
+        (([1], [1], [0.5], ["a", "b"]), "names must be one for each arm, got 2 for 1 arms"),
+        (([1, 1], [1, 1], [0.5], ["a", "a"]), "names must differ, got 'a' twice"),
+        (([1], [1], [0.5], [3]), "names must be strings, got 3 for arm 0"),
+    ],
+)
+def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Instance.b2dep(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([], r"means must be a list of equally long rows of numbers, at least one, got \[\]"),
+        ([[], []], r"means must be a list of equally long rows .* got \[\[\], \[\]\]"),
+        ([0.5, 1], r"means must be a list of equally long rows .* got \[0.5, 1\]"),
+        ([[0.5], [0.5, 1]], "means must be .* got rows of different lengths"),
+        ([[0.5, 1], [0.5, 1.5]], r"means must lie in \[0, 1\], got 1.5 for arm 1 at delay 2"),
+        ([[0.5, NAN]], r"means must lie in \[0, 1\], got nan for arm 0 at delay 2"),
+        ([[None]], r"means must be a list of equally long rows of numbers"),
+        ([[1j]], r"means must be a list of equally long rows of numbers"),
+        (np.zeros((2**13 + 1, 2**13)), r"at most 67,108,864 values, got 67,117,056 \(8,193 arms"),
+    ],
+)
+def test_bad_tables_are_named(table: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Instance.from_means(table)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("means = [[1.0]", "must be a TOML file"),
+        ("mean = [[1.0]]", "a key must be one of .* got 'mean'; did you mean 'means'?"),
+        ("baselines = [1]\ndelay = [1]", "got 'delay'; did you mean 'delays'?"),
+        ("means = [[1.0]]\ndelays = [1]", "a key beside means must be one of names, means"),
+        ("baselines = [1]\ndelays = [1]", "decay must be given, or a table of means instead"),
+        ("", "baselines must be given"),
+        ("means = [[1.0, 2.0]]", r"means must lie in \[0, 1\], got 2.0 for arm 0 at delay 2"),
+        ("means = 'x'", "means must be a list of equally long rows"),
+        ("means = [[1979-05-27]]", "means must be a list of equally long rows"),
+        ("baselines = [1]\ndelays = [1]\ndecay = 0.5", "decay must be a list of numbers or one of"),
+        ("baselines = [1]\ndelays = [1]\ndecay = {geometrc = 1}", "did you mean 'geometric'?"),
+        (
+            "baselines = [1]\ndelays = [1]\ndecay = {geometric = 'x'}",
+            "decay.geometric must be a number, got 'x'",
+        ),
+        ("baselines = [1]\ndelays = [1]\ndecay = {power = -1}", "exponent must be finite and >= 0"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as raised:
+        Instance.load(path)
+    assert "bad.toml" in str(raised.value)
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="must be a TOML file"):
+        Instance.load(path)

@@ -1,0 +1,32 @@
+"""The compiler's cache: a second process compiles nothing."""
+
+import json
+import subprocess
+import sys
+
+PLAN_AND_COUNT = """
+import json
+import fallow
+instance = fallow.catalog.figure2(seed=0)
+fallow.plan(instance)
+fallow.plan(instance, max_states=0)
+counts = {}
+for family in ("beam", "bounds", "cycles", "indices", "knapsack", "states"):
+    for name, kernel in vars(getattr(fallow.kernels, family)).items():
+        if getattr(kernel, "signatures", None):
+            stats = kernel.stats
+            counts[name] = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+print(json.dumps(counts))
+"""
+
+
+def test_a_second_process_takes_every_kernel_from_the_cache() -> None:
+    subprocess.run([sys.executable, "-c", PLAN_AND_COUNT], check=True, capture_output=True)
+    second = subprocess.run(
+        [sys.executable, "-c", PLAN_AND_COUNT], check=True, capture_output=True, text=True
+    )
+    counts = json.loads(second.stdout)
+    assert {"local_search", "evaluate", "beam_path", "follow"} <= counts.keys()
+    for name, (hits, misses) in counts.items():
+        assert (name, misses) == (name, 0)
+        assert hits > 0

@@ -1,0 +1,103 @@
+"""The exact optimum against two oracles, its proof, and the numbering of delay vectors."""
+
+from math import comb, perm
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import generic_instances, instances, tables
+
+from fallow import Instance, catalog, gain, greedy, optimal
+from fallow.kernels import states
+from fallow.planners.optimal import _space, reachable_states
+
+
+@given(instances)
+def test_optimum_matches_karps_algorithm(instance: Instance) -> None:
+    plan = optimal(instance)
+    assert plan.gain == pytest.approx(reference.optimum(instance.means.tolist()), abs=1e-10)
+    assert plan.gain == gain(instance, plan.cycle)
+
+
+@given(instances)
+def test_the_residual_proves_optimality(instance: Instance) -> None:
+    plan = optimal(instance)
+    assert 0 <= plan.residual < 1e-11
+    assert plan.upper_bound >= reference.optimum(instance.means.tolist()) - 1e-14
+
+
+@settings(max_examples=25)
+@given(tables(max_arms=3, max_delay=5))
+def test_optimum_is_never_below_brute_force(instance: Instance) -> None:
+    assert optimal(instance).gain >= reference.best_cycle_gain(instance.means.tolist(), 6) - 1e-12
+
+
+@given(instances)
+def test_reachable_states_are_counted_exactly(instance: Instance) -> None:
+    # An arm that is rested from its last differing delay on needs no larger cap than that.
+    width = instance.delays.max() + 1
+    capped = [
+        [mean if tau <= delay else row[-1] for tau, mean in enumerate(row[:width], start=1)]
+        for row, delay in zip(instance.means.tolist(), instance.delays, strict=True)
+    ]
+    vectors = {
+        tuple(min(tau, delay + 1) for tau, delay in zip(vector, instance.delays, strict=True))
+        for vector in reference.reachable_vectors(capped)
+    }
+    assert reachable_states(instance) == len(vectors)
+
+
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_equal_delays_have_a_closed_form_size(arms: int, delay: int) -> None:
+    """Choose which of the ages 2 .. d are taken, then who stands there and at age 1."""
+    expected = sum(comb(delay - 1, taken) * perm(arms, taken + 1) for taken in range(delay))
+    assert reachable_states(Instance.blocking([1] * arms, [delay] * arms)) == expected
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=5))
+def test_numbers_and_delay_vectors_are_in_bijection(delays: list[int]) -> None:
+    space = _space(np.array(delays))
+    vectors = set()
+    for number in range(space.completions[-1, 0]):
+        recent = states.recent_of(number, space)
+        pulled = [(arm, age) for age, arm in enumerate(recent, start=1) if arm != states.NOBODY]
+        assert all(age <= delays[arm] for arm, age in pulled)
+        assert len({arm for arm, _ in pulled}) == len(pulled)
+        assert states.number_of(recent, space) == number
+        vectors.add(tuple(recent))
+    assert len(vectors) == space.completions[-1, 0]
+
+
+def test_too_many_states_name_the_size_and_the_limit() -> None:
+    instance = Instance.blocking([1] * 10, [8] * 10)
+    with pytest.raises(ValueError, match=r"at least 10,473,760, .* got 1,000,000; raise it, or"):
+        optimal(instance, max_states=1_000_000)
+
+
+def test_a_size_beyond_all_numbers_is_still_an_error() -> None:
+    instance = Instance.blocking([1] * 200, [200] * 200)
+    with pytest.raises(ValueError, match="max_states must be at least"):
+        optimal(instance)
+
+
+def test_many_arms_with_short_delays_are_within_reach() -> None:
+    instance = Instance.blocking(np.linspace(1, 0.5, 100), [1] * 100)
+    assert reachable_states(instance) == 100
+    assert optimal(instance).gain == pytest.approx((1 + instance.baselines[1]) / 2)
+
+
+@given(generic_instances())
+def test_without_decay_the_best_arm_is_pulled_for_ever(instance: Instance) -> None:
+    bandit = Instance.b2dep(instance.baselines, [3] * instance.arms, [0, 0, 0])
+    assert optimal(bandit).cycle == (instance.order[0],)
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 0.1, 0.001])
+def test_the_greedy_trap_has_the_ratio_of_notes(epsilon: float) -> None:
+    """The paper prints a ratio of at most 2/3; it is 1/(3/2 - epsilon), which is above."""
+    instance = catalog.greedy_trap(epsilon)
+    assert greedy(instance).gain == pytest.approx(0.5)
+    assert optimal(instance).gain == pytest.approx((3 / 2 - epsilon) / 2)
+    assert greedy(instance).gain / optimal(instance).gain > 2 / 3

@@ -1,0 +1,158 @@
+"""What holds for every planner, and what each heuristic adds."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import generic_instances, instances
+
+import fallow
+from fallow import Instance, Plan, gain, ghost, greedy, harmonic, improve, optimal, plan
+from fallow.kernels.indices import whittle_indices
+from fallow.planners.default import HEURISTICS
+
+Planner = Callable[[Instance], Plan]
+
+
+def rotations(cycle: tuple[int, ...]) -> set[tuple[int, ...]]:
+    return {cycle[start:] + cycle[:start] for start in range(len(cycle))}
+
+
+@pytest.mark.parametrize("planner", [*HEURISTICS.values(), plan])
+@given(instance=instances)
+def test_a_plan_says_the_truth_about_its_cycle(planner: Planner, instance: Instance) -> None:
+    found = planner(instance)
+    assert found.gain == gain(instance, found.cycle)
+    assert found.gain <= found.upper_bound
+    assert found.gain <= optimal(instance).upper_bound
+
+
+@pytest.mark.parametrize("planner", HEURISTICS.values())
+@given(instance=instances)
+def test_local_search_never_loses(planner: Planner, instance: Instance) -> None:
+    found = planner(instance)
+    assert improve(instance, found).gain >= found.gain
+
+
+@pytest.mark.parametrize("planner", [*HEURISTICS.values(), plan])
+@given(instance=generic_instances(), data=st.data())
+def test_relabelling_arms_relabels_the_plan(
+    planner: Planner, instance: Instance, data: st.DataObject
+) -> None:
+    new_to_old = data.draw(st.permutations(range(instance.arms)))
+    relabelled = planner(Instance.from_means(instance.means[new_to_old]))
+    original = planner(instance)
+    assert relabelled.gain == pytest.approx(original.gain, abs=1e-12)
+    if gain_is_unique(instance, original):
+        assert tuple(new_to_old[arm] for arm in relabelled.cycle) in rotations(original.cycle)
+
+
+def gain_is_unique(instance: Instance, found: Plan) -> bool:
+    """Tell whether no order of the same pulls earns the same, so that the cycle is determined."""
+    return len(set(found.cycle)) == len(found.cycle) <= 2 or instance.arms == 1
+
+
+@settings(max_examples=30)
+@given(generic_instances())
+def test_greedy_is_the_papers(instance: Instance) -> None:
+    expected = tuple(reference.greedy_cycle(instance.means.tolist()))
+    assert greedy(instance).cycle in rotations(expected)
+
+
+@given(instances)
+def test_the_whittle_index_is_the_price_of_indifference(instance: Instance) -> None:
+    table = instance.means.tolist()
+    indices = whittle_indices(instance.means)
+    for arm, row in enumerate(table):
+        for tau in range(1, len(row) + 1):
+            expected = reference.whittle_index(table, arm, tau)
+            assert indices[arm, tau - 1] == pytest.approx(expected, abs=1e-9)
+
+
+@given(instances)
+def test_harmonic_is_never_below_ghost(instance: Instance) -> None:
+    assert harmonic(instance).gain >= ghost(instance).gain - 1e-12
+
+
+def test_harmonic_finds_periods_that_divide_each_other() -> None:
+    instance = Instance.blocking([1, 1, 1, 1], delays=[1, 3, 7, 7])
+    assert harmonic(instance).gain == pytest.approx(1)
+
+
+def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:
+    """Whittle's cycle here is longer than the 256 (D + 1) rounds that are looked at."""
+    instance = fallow.catalog.random_table(arms=20, max_delay=100, seed=0)
+    found = fallow.whittle(instance)
+    assert 128 * (instance.max_delay + 1) <= len(found.cycle) <= 256 * (instance.max_delay + 1)
+    assert found.gain == gain(instance, found.cycle)
+    assert found.certificate > 0.95
+
+
+def test_improve_finds_a_cycle_that_no_single_change_improves() -> None:
+    instance = fallow.catalog.random_geometric(arms=4, max_delay=4, seed=5)
+    found = improve(instance, Plan.of(instance, [3, 3, 2], "poor"))
+    cycle = list(found.cycle)
+    for position in range(len(cycle)):
+        for arm in range(4):
+            changes = [
+                [*cycle[:position], arm, *cycle[position + 1 :]],
+                [*cycle[:position], arm, *cycle[position:]],
+            ]
+            for other in range(position):
+                swapped = cycle.copy()
+                swapped[position], swapped[other] = swapped[other], swapped[position]
+                changes.append(swapped)
+            if len(cycle) > 1:
+                changes.append(cycle[:position] + cycle[position + 1 :])
+            assert all(gain(instance, change) <= found.gain + 1e-12 for change in changes)
+
+
+def test_improve_stops_at_its_limit() -> None:
+    instance = fallow.catalog.random_geometric(arms=6, max_delay=6, seed=1)
+    poor = Plan.of(instance, [5] * 3 + [4], "poor")
+    assert improve(instance, poor, max_pulls=1).gain < improve(instance, poor).gain
+
+
+@settings(max_examples=50)
+@given(generic_instances(max_arms=6))
+def test_without_the_exact_planner_plans_are_close_to_the_optimum(instance: Instance) -> None:
+    assert plan(instance, max_states=0).gain >= 0.97 * optimal(instance).gain
+
+
+def test_plan_is_exact_within_its_limit_and_not_beyond() -> None:
+    instance = fallow.catalog.figure2(seed=1)
+    assert plan(instance).method == "optimal"
+    assert plan(instance).residual < 1e-11
+    heuristic = plan(instance, max_states=0)
+    assert heuristic.method.endswith(", improved")
+    assert heuristic.upper_bound == fallow.upper_bound(instance)
+
+
+def test_plan_works_far_beyond_the_exact_planner() -> None:
+    instance = fallow.catalog.random_geometric(arms=300, max_delay=40, seed=2)
+    assert plan(instance).certificate > 0.98
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32), st.integers(2, 4))
+def test_switching_between_equal_ranking_policies_does_not_lose(seed: int, n: int) -> None:
+    """Fact 1, on instances whose n-th baseline is chosen so that pi_m and pi_n earn the same."""
+    generator = np.random.default_rng(seed)
+    m = int(generator.integers(1, n))
+    baselines = np.sort(generator.random(n))[::-1].copy()
+    delays = generator.integers(1, 5, n)
+    f = np.sort(generator.random(4))[::-1].tolist()
+    table = Instance.b2dep(baselines, delays, f).means.tolist()
+    others = sum(reference.mean_at(table, arm, n) for arm in range(n - 1))
+    kept = reference.mean_at(table, n - 1, n) / baselines[-1]
+    missing = (n * reference.ranking_gain(table, m) - others) / kept
+    if 0 <= missing <= baselines[-2]:
+        baselines[-1] = missing
+        instance = Instance.b2dep(baselines, delays, f)
+        gains = fallow.ranking_gains(instance)
+        assert gains[m - 1] == pytest.approx(gains[n - 1])
+        alternating = [*range(m), *range(n)]
+        assert gain(instance, alternating) >= gains[n - 1] - 1e-12
