@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,10 @@ def test_an_optimum_out_of_reach_is_left_out_with_a_word() -> None:
     assert "\noptimal  " not in output
 
 
+def test_the_version_is_the_packages() -> None:
+    assert run("--version") == f"fallow {version('fallow')}\n"
+
+
 def test_catalog_lists_every_entry() -> None:
     output = run("catalog")
     for name in fallow.catalog.ENTRIES:
@@ -94,7 +99,8 @@ def test_catalog_writes_what_plan_reads(tmp_path: Path) -> None:
         (("plan", "figure2", "sed=1"), "a parameter of figure2 must be one of seed, got 'sed'"),
         (("plan", "figure3", "second_baseline=1/0"), "second_baseline must be a number, got '1/0'"),
         (("plan", "figure3", "second_baseline=2"), "baselines must lie in [0, 1], got 2.0"),
-        (("plan", "maintenance", "intervals=2,x"), "intervals must be whole numbers such as 2,4"),
+        (("plan", "maintenance", "intervals=2,x"), "intervals must be numbers such as 2,4"),
+        (("plan", "figure2", "sed=x"), "a parameter of figure2 must be one of seed, got 'sed'"),
         (("plan", "figure2", "--method", "gredy"), "--method must be one of"),
         (("plan", "figure2", "--max-states", "-1"), "--max-states must be a whole number >= 0"),
         (

@@ -95,7 +95,7 @@ def test_without_decay_the_best_arm_is_pulled_for_ever(instance: Instance) -> No
 
 
 @pytest.mark.parametrize("epsilon", [0.4, 0.1, 0.001])
-def test_the_greedy_trap_has_the_ratio_of_notes(epsilon: float) -> None:
+def test_the_greedy_trap_has_its_closed_form_ratio(epsilon: float) -> None:
     """The paper prints a ratio of at most 2/3; it is 1/(3/2 - epsilon), which is above."""
     instance = catalog.greedy_trap(epsilon)
     assert greedy(instance).gain == pytest.approx(0.5)

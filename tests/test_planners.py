@@ -37,7 +37,7 @@ def test_local_search_never_loses(planner: Planner, instance: Instance) -> None:
     assert improve(instance, found).gain >= found.gain
 
 
-@pytest.mark.parametrize("planner", [*HEURISTICS.values(), plan])
+@pytest.mark.parametrize("planner", HEURISTICS.values())
 @given(instance=generic_instances(), data=st.data())
 def test_relabelling_arms_relabels_the_plan(
     planner: Planner, instance: Instance, data: st.DataObject
@@ -45,14 +45,16 @@ def test_relabelling_arms_relabels_the_plan(
     new_to_old = data.draw(st.permutations(range(instance.arms)))
     relabelled = planner(Instance.from_means(instance.means[new_to_old]))
     original = planner(instance)
-    assert relabelled.gain == pytest.approx(original.gain, abs=1e-12)
-    if gain_is_unique(instance, original):
-        assert tuple(new_to_old[arm] for arm in relabelled.cycle) in rotations(original.cycle)
+    assert tuple(new_to_old[arm] for arm in relabelled.cycle) in rotations(original.cycle)
 
 
-def gain_is_unique(instance: Instance, found: Plan) -> bool:
-    """Tell whether no order of the same pulls earns the same, so that the cycle is determined."""
-    return len(set(found.cycle)) == len(found.cycle) <= 2 or instance.arms == 1
+@given(instance=generic_instances(), data=st.data())
+def test_relabelling_arms_relabels_the_optimum(instance: Instance, data: st.DataObject) -> None:
+    """Several cycles can be optimal, so the relabelled one need only earn the same."""
+    new_to_old = data.draw(st.permutations(range(instance.arms)))
+    relabelled = plan(Instance.from_means(instance.means[new_to_old]))
+    cycle = [new_to_old[arm] for arm in relabelled.cycle]
+    assert gain(instance, cycle) == pytest.approx(plan(instance).gain, abs=1e-12)
 
 
 @settings(max_examples=30)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from importlib.metadata import version
 from itertools import cycle as repeated
 from itertools import islice
 from pathlib import Path
@@ -29,7 +30,6 @@ from fallow.planners.default import HEURISTICS, MAX_STATES
 from fallow.planners.optimal import reachable_states
 
 app = typer.Typer(
-    help="Plan decisions that wear out with use and recover with rest.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -50,13 +50,21 @@ ParametersArgument = Annotated[
 ]
 
 
-def main() -> None:
-    """Run the command line."""
-    app()
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"fallow {version('fallow')}")
+        raise typer.Exit
 
 
 @app.callback()
-def commands() -> None:
+def options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
     """Plan decisions that wear out with use and recover with rest."""
 
 
@@ -144,11 +152,10 @@ def _parsed(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
     readers: dict[object, tuple[Callable[[str], object], str]] = {
         int: (int, "a whole number"),
         float: (lambda value: float(Fraction(value)), "a number"),
+        tuple[int, ...]: (lambda value: tuple(map(int, value.split(","))), "numbers such as 2,4"),
     }
-    read, wanted = readers.get(
-        types.get(key),
-        (lambda value: tuple(int(part) for part in value.split(",")), "whole numbers such as 2,4"),
-    )
+    # A key that does not exist keeps its text; the catalog refuses it by name.
+    read, wanted = readers.get(types.get(key), (str, "text"))
     try:
         return key, read(text)
     except (ValueError, ZeroDivisionError):
@@ -168,7 +175,7 @@ def _plans(instance: Instance, methods: Sequence[str], max_states: int) -> dict[
     plans = {}
     with Console(stderr=True).status("planning") as status:
         for method in methods:
-            status.update(f"planning: {method}")
+            status.update(f"planning: {method} (a first run also compiles)")
             plans[method] = planners[method](instance)
     return plans
 
@@ -292,4 +299,4 @@ def _written(default: object) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    app()

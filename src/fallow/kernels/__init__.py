@@ -5,15 +5,38 @@ changes, so a kernel and all it calls live in one file.
 """
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
-
-import numba
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a function on its first call, cached on disk, free of the interpreter's lock."""
+    """Compile a function, and all others of its file, when one of them is first called.
+
+    Importing the compiler takes longer than importing everything else, and much that people do
+    (`fallow --help`, building instances) calls no kernel. Compiled code is cached on disk and runs
+    free of the interpreter's lock.
+    """
+    scope: dict[str, Any] = function.__globals__
+    name = function.__name__
+
+    @wraps(function)
+    def kernel(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if scope[name] is kernel:
+            _compile_all(scope)
+        result: Result = scope[name](*args, **kwargs)
+        return result
+
+    return kernel
+
+
+def _compile_all(scope: dict[str, Any]) -> None:
+    """Put the compiler's dispatchers in place of a file's kernels, as they call each other."""
+    import numba
+
     compile_lazily = numba.njit(cache=True, nogil=True, error_model="numpy")
-    return cast(Callable[Parameters, Result], compile_lazily(function))
+    for name, value in scope.items():
+        if hasattr(value, "__wrapped__"):
+            scope[name] = compile_lazily(value.__wrapped__)

@@ -1,0 +1,1 @@
+"""Measurements: one file a question, all written to docs/benchmarks.md by `make bench`."""

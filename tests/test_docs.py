@@ -1,0 +1,67 @@
+"""The documentation names only what exists."""
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import fallow
+
+ROOT = Path(__file__).parent.parent
+PAPER_MAP = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\|.*\| `([\w.]+)` \| `(\w+\.py)::(\w+)` \|$", PAPER_MAP, flags=re.MULTILINE)
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+def test_every_row_of_the_paper_map_is_read() -> None:
+    assert len(ROWS) == PAPER_MAP.count("\n| ") - 1
+
+
+@pytest.mark.parametrize(("code", "file", "test"), ROWS, ids=[row[2] for row in ROWS])
+def test_the_paper_map_points_to_code_and_tests(code: str, file: str, test: str) -> None:
+    module = code.split(".")
+    found: object = fallow
+    for name in module[1:]:
+        if not hasattr(found, name):
+            importlib.import_module(code.rpartition(".")[0])
+        found = getattr(found, name)
+    assert callable(found)
+    assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_layer_is_described() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    described = re.findall(
+        r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE
+    )
+    names = [layer.removeprefix("fallow.") for layer in layers]
+    assert described[-len(names) :] == names
+
+
+def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        path = tmp_path / "example.toml"
+        path.write_text(example, encoding="utf-8")
+        assert fallow.plan(fallow.Instance.load(path)).certificate == pytest.approx(1)
+
+
+def test_every_public_name_has_a_docstring_with_an_example() -> None:
+    modules = {"catalog", "decay", "maintenance"}
+    classes = {"Guarantee", "Instance", "Plan"}
+    for name in set(fallow.__all__) - modules:
+        document = getattr(fallow, name).__doc__
+        assert document, name
+        assert ">>>" in document or name in classes, name
