@@ -5,6 +5,8 @@ delay tau, the last entry the rested mean.
 """
 
 from itertools import product
+from math import log, sqrt
+from typing import Any
 
 Table = list[list[float]]
 
@@ -167,3 +169,50 @@ def maintenance_feasible(intervals: list[int]) -> bool:
         all(apart(i, j, offsets) for i in machines for j in range(i))
         for offsets in product(*(range(length) for length in intervals))
     )
+
+
+class RankingUCB:
+    """pi_ucb of section 8, round by round: two plays a selection, the second one averaged."""
+
+    def __init__(self, table: Table, generator: Any) -> None:
+        self.table, self.generator = table, generator
+        self.last = [-len(table[0])] * len(table)
+        self.now = 0
+        self.selections = [0] * len(table)
+        self.averages: list[list[float]] = [[] for _ in table]
+        self.pulls: list[int] = []
+
+    def pull(self, arm: int) -> float:
+        mean = mean_at(self.table, arm, self.now - self.last[arm])
+        self.last[arm] = self.now
+        self.now += 1
+        self.pulls.append(arm)
+        return 1.0 if self.generator.random() < mean else 0.0
+
+    def index(self, m: int) -> float:
+        if not self.averages[m]:
+            return float("inf")
+        n = sum(self.selections)
+        total = 0.0
+        for average in self.averages[m]:
+            total += average
+        return total / self.selections[m] + sqrt(2 * log(n) / self.selections[m])
+
+    def run(self, horizon: int) -> list[int]:
+        while self.now < horizon:
+            best = 0
+            for m in range(1, len(self.table)):
+                if self.index(m) > self.index(best):
+                    best = m
+            if self.now + 2 * (best + 1) > horizon:
+                for position in range(horizon - self.now):
+                    self.pulls.append(position % (best + 1))
+                break
+            for arm in range(best + 1):
+                self.pull(arm)
+            earned = 0.0
+            for arm in range(best + 1):
+                earned += self.pull(arm)
+            self.selections[best] += 1
+            self.averages[best].append(earned / (best + 1))
+        return self.pulls

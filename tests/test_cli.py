@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import fallow
 from fallow import Instance
-from fallow.cli import METHODS, app
+from fallow.cli import app
+from fallow.cli.plan import METHODS
 
 runner = CliRunner()
 
@@ -50,7 +51,7 @@ def test_names_and_pictures_show_a_file(tmp_path: Path) -> None:
     output = run("plan", str(path), "--method", "ghost")
     assert "hymn [red]waltz" in output
     assert "ghost     010101" in output
-    assert "0 hymn  1 [red]waltz" in output
+    assert "0\N{NO-BREAK SPACE}hymn\N{NO-BREAK SPACE} 1\N{NO-BREAK SPACE}[red]waltz" in output
 
 
 def test_one_method_alone() -> None:
@@ -61,7 +62,7 @@ def test_one_method_alone() -> None:
 
 def test_an_optimum_out_of_reach_is_left_out_with_a_word() -> None:
     output = run("plan", "figure2", "--max-states", "10")
-    assert "optimal needs --max-states 523 (now 10)" in output
+    assert "the optimum needs --max-states 523 (now 10)" in output
     assert "\noptimal  " not in output
 
 
@@ -82,15 +83,39 @@ def test_catalog_writes_what_plan_reads(tmp_path: Path) -> None:
     run("catalog", "maintenance", "intervals=2,6,6", "--output", str(path))
     assert Instance.load(path) == fallow.catalog.maintenance((2, 6, 6))
     assert run("catalog", "maintenance", "intervals=2,6,6") == path.read_text()
-    assert "machine 1 machine" in run("plan", str(path))
+    assert "machine 1, machine" in run("plan", str(path))
+
+
+def test_a_name_of_the_catalog_wins_over_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("figure3").write_text("nonsense")
+    assert "2 arms" in run("plan", "figure3", "--method", "ghost")
+
+
+def test_huge_instances_are_described_by_magnitude() -> None:
+    output = run("plan", "random_table", "arms=100", "max_delay=60", "--method", "ghost")
+    assert re.search(r"about \de\+\d+ delay vectors", output)
+    assert "the optimum is out of reach" in output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("plan", "figur2"), "'figur2' must be a TOML file or a catalog name; did you mean"),
-        (("plan", "missing.toml"), "No such file"),
-        (("plan", "."), "'.' must be a TOML file or a catalog name"),
+        (("plan", "figur2"), "a catalog name, got 'figur2'; did you mean 'figure2'?"),
+        (("plan", "missing.toml"), "must be a TOML file or a catalog name, got 'missing.toml'"),
+        (("plan", "."), "Is a directory"),
+        (("plan", "figure2", "seed=1", "seed=2"), "must be given once, got seed twice"),
+        (("plan", "figure3", "second_baseline=1e400"), "baselines must lie in [0, 1], got inf"),
+        (("plan", "random_table", "arms=1000000000000"), "at most 67,108,864 values"),
+        (("plan", "random_table", "max_delay=1000000000000"), "at most 67,108,864 values"),
+        (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),
+        (
+            ("plan", "random_table", "arms=20", "max_delay=20", "--method", "optimal"),
+            "max_states must be at least ",
+        ),
+        (("catalog", "--output", "new.toml"), "--output must follow the name of an instance"),
         (("plan", "bad.toml"), "bad.toml must be a TOML file"),
         (("plan", "wrong.toml"), "wrong.toml: a key must be one of"),
         (("plan", "good.toml", "seed=1"), "parameters must follow a catalog name, got 'seed=1'"),
@@ -107,7 +132,7 @@ def test_catalog_writes_what_plan_reads(tmp_path: Path) -> None:
             ("plan", "figure2", "--method", "optimal", "--max-states", "10"),
             "max_states must be at least 523",
         ),
-        (("catalog", "nothing"), "'nothing' must be a TOML file or a catalog name"),
+        (("catalog", "nothing"), "NAME must be one of figure2, "),
         (("catalog", "figure2", "--output", "good.toml"), "must be a new file, got good.toml"),
         (("catalog", "figure2", "--output", "none/x.toml"), "No such file"),
     ],
@@ -141,4 +166,6 @@ def test_without_its_extra_the_command_says_what_to_install() -> None:
     hide_typer = "import sys; sys.modules['typer'] = None; import fallow.cli"
     result = subprocess.run([sys.executable, "-c", hide_typer], capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr == "fallow: the command line needs typer: pip install 'fallow[cli]'\n"
+    assert result.stderr == (
+        "fallow: the command line needs typer: install fallow with its extra 'cli'\n"
+    )

@@ -26,9 +26,9 @@ def test_rates_next_to_one_never_rise(rate: float) -> None:
 @pytest.mark.parametrize(
     ("build", "value", "message"),
     [
-        (decay.geometric, 1.5, r"rate must lie in \[0, 1\], got 1.5"),
-        (decay.geometric, float("nan"), r"rate must lie in \[0, 1\], got nan"),
-        (decay.constant, -0.1, r"value must lie in \[0, 1\], got -0.1"),
+        (decay.geometric, 1.5, r"rate must be a number in \[0, 1\], got 1.5"),
+        (decay.geometric, float("nan"), r"rate must be a number in \[0, 1\], got nan"),
+        (decay.constant, -0.1, r"value must be a number in \[0, 1\], got -0.1"),
         (decay.power, -1.0, r"exponent must be finite and >= 0, got -1.0"),
         (decay.power, float("inf"), r"exponent must be finite and >= 0, got inf"),
     ],

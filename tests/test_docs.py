@@ -2,12 +2,16 @@
 
 import importlib
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import fallow
+from fallow.cli import app
+from fallow.learners.named import LEARNERS
 
 ROOT = Path(__file__).parent.parent
 PAPER_MAP = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
@@ -44,7 +48,7 @@ def test_every_layer_is_described() -> None:
     described = re.findall(
         r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE
     )
-    names = [layer.removeprefix("fallow.") for layer in layers]
+    names = [name for layer in layers for name in re.findall(r"fallow\.(\w+)", layer)]
     assert described[-len(names) :] == names
 
 
@@ -58,9 +62,26 @@ def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
         assert fallow.plan(fallow.Instance.load(path)).certificate == pytest.approx(1)
 
 
+def test_code_shown_in_the_documentation_runs() -> None:
+    text = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    command = [sys.executable, "-c", example]
+    result = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert len(result.stdout.split()) >= 3
+
+
+def test_every_command_is_described() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert f"## `fallow {command.name} " in text
+    learners = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    for name in LEARNERS:
+        assert f"`{name}`" in learners
+
+
 def test_every_public_name_has_a_docstring_with_an_example() -> None:
     modules = {"catalog", "decay", "maintenance"}
-    classes = {"Guarantee", "Instance", "Plan"}
+    classes = {"Guarantee", "Instance", "Learner", "Plan", "Replication", "Trajectory"}
     for name in set(fallow.__all__) - modules:
         document = getattr(fallow, name).__doc__
         assert document, name

@@ -1,6 +1,7 @@
 """What holds for every planner, and what each heuristic adds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from strategies import generic_instances, instances
 
 import fallow
 from fallow import Instance, Plan, gain, ghost, greedy, harmonic, improve, optimal, plan
+from fallow.kernels.beam import best_repeat
+from fallow.kernels.cycles import fill
 from fallow.kernels.indices import whittle_indices
+from fallow.kernels.knapsack import best_choices
 from fallow.planners.default import HEURISTICS
 
 Planner = Callable[[Instance], Plan]
@@ -65,7 +69,7 @@ def test_greedy_is_the_papers(instance: Instance) -> None:
 
 
 @given(instances)
-def test_the_whittle_index_is_the_price_of_indifference(instance: Instance) -> None:
+def test_the_index_is_the_price_at_which_later_is_no_better(instance: Instance) -> None:
     table = instance.means.tolist()
     indices = whittle_indices(instance.means)
     for arm, row in enumerate(table):
@@ -86,30 +90,89 @@ def test_harmonic_finds_periods_that_divide_each_other() -> None:
 
 def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:
     """Whittle's cycle here is longer than the 256 (D + 1) rounds that are looked at."""
-    instance = fallow.catalog.random_table(arms=20, max_delay=100, seed=0)
+    instance = fallow.catalog.random_table(arms=20, max_delay=100, seed=2)
     found = fallow.whittle(instance)
     assert 128 * (instance.max_delay + 1) <= len(found.cycle) <= 256 * (instance.max_delay + 1)
     assert found.gain == gain(instance, found.cycle)
     assert found.certificate > 0.95
 
 
-def test_improve_finds_a_cycle_that_no_single_change_improves() -> None:
-    instance = fallow.catalog.random_geometric(arms=4, max_delay=4, seed=5)
-    found = improve(instance, Plan.of(instance, [3, 3, 2], "poor"))
+@given(generic_instances(max_arms=4, max_delay=4), st.data())
+def test_improve_finds_a_cycle_that_no_single_change_improves(
+    instance: Instance, data: st.DataObject
+) -> None:
+    arms = st.integers(0, instance.arms - 1)
+    start = data.draw(st.lists(arms, min_size=1, max_size=6))
+    found = improve(instance, Plan.of(instance, start, "drawn"))
     cycle = list(found.cycle)
     for position in range(len(cycle)):
-        for arm in range(4):
-            changes = [
-                [*cycle[:position], arm, *cycle[position + 1 :]],
-                [*cycle[:position], arm, *cycle[position:]],
-            ]
-            for other in range(position):
-                swapped = cycle.copy()
-                swapped[position], swapped[other] = swapped[other], swapped[position]
-                changes.append(swapped)
-            if len(cycle) > 1:
-                changes.append(cycle[:position] + cycle[position + 1 :])
-            assert all(gain(instance, change) <= found.gain + 1e-12 for change in changes)
+        changes = [cycle[:position] + cycle[position + 1 :]] if len(cycle) > 1 else []
+        for arm in range(instance.arms):
+            changes.append([*cycle[:position], arm, *cycle[position + 1 :]])
+            changes.append([*cycle[:position], arm, *cycle[position:]])
+        for other in range(position):
+            swapped = cycle.copy()
+            swapped[position], swapped[other] = swapped[other], swapped[position]
+            changes.append(swapped)
+        assert all(gain(instance, change) <= found.gain + 1e-11 for change in changes)
+
+
+@given(st.data())
+def test_the_knapsack_is_the_best_of_all_choices(data: st.DataObject) -> None:
+    groups = data.draw(st.integers(1, 4))
+    weights = [4, 2, 1]
+    row = st.lists(st.floats(0, 1), min_size=3, max_size=3)
+    values = data.draw(st.lists(row, min_size=groups, max_size=groups))
+    capacity = data.draw(st.integers(1, 9))
+    picks = best_choices(np.array(values), np.array(weights), capacity)
+
+    def worth(choices: Sequence[int]) -> float:
+        chosen = [(group, choice) for group, choice in enumerate(choices) if choice >= 0]
+        if sum(weights[choice] for _, choice in chosen) > capacity:
+            return -1.0
+        return sum(values[group][choice] for group, choice in chosen)
+
+    best = max(worth(choices) for choices in product(range(-1, 3), repeat=groups))
+    assert worth(picks.tolist()) == pytest.approx(best, abs=1e-12)
+
+
+@given(instances, st.data())
+def test_a_free_position_goes_to_the_arm_that_adds_most(
+    instance: Instance, data: st.DataObject
+) -> None:
+    arms = st.integers(0, instance.arms - 1)
+    cycle = data.draw(st.lists(arms, min_size=1, max_size=7))
+    free = data.draw(st.integers(0, len(cycle) - 1))
+    filled = fill(instance.means, np.array([*cycle[:free], -1, *cycle[free + 1 :]]))
+    best = max(
+        gain(instance, [*cycle[:free], arm, *cycle[free + 1 :]]) for arm in range(instance.arms)
+    )
+    assert gain(instance, filled) == pytest.approx(best, abs=1e-12)
+
+
+@given(generic_instances())
+def test_beam_repeats_the_best_part_of_its_path(instance: Instance) -> None:
+    """Against all parts of a random path that start and end with the same delay vector."""
+    path = np.random.default_rng(0).integers(0, instance.arms, 60)
+    start, end = best_repeat(instance.means, path)
+    width = instance.max_delay + 1
+    vectors = [(width,) * instance.arms]
+    for arm in path:
+        aged = [min(tau + 1, width) for tau in vectors[-1]]
+        aged[arm] = 1
+        vectors.append(tuple(aged))
+    parts = [
+        (first, last)
+        for first in range(61)
+        for last in range(first + 1, 61)
+        if vectors[first] == vectors[last]
+    ]
+    if parts:
+        best = max(gain(instance, path[first:last]) for first, last in parts)
+        assert vectors[start] == vectors[end]
+        assert gain(instance, path[start:end]) == pytest.approx(best, abs=1e-12)
+    else:
+        assert (start, end) == (0, 60)
 
 
 def test_improve_stops_at_its_limit() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances
 
+import fallow
 from fallow import Instance, Plan, gain
 
 
@@ -36,6 +37,7 @@ def test_gain_does_not_depend_on_where_the_cycle_starts(
         ([0, 2], "cycle must hold arms from 0 to 1, got 2 at position 1"),
         ([0, -1], "cycle must be whole numbers >= 0, got -1 at position 1"),
         ([0.5], "cycle must be whole numbers >= 0, got 0.5 at position 0"),
+        ([True], "cycle must be whole numbers >= 0, got True at position 0"),
         ("01", "cycle must be a list of whole numbers, got '01'"),
     ],
 )
@@ -58,6 +60,7 @@ def test_a_plan_keeps_the_shortest_period(cycle: list[int], period: tuple[int, .
 
 
 def test_the_certificate_of_nothing_to_earn_is_one() -> None:
-    plan = Plan.of(Instance.from_means([[0.0]]), [0], "by hand")
-    assert plan.gain == 0
-    assert plan.certificate == pytest.approx(1)
+    nothing = Instance.from_means([[0.0, 0.0], [0.0, 0.0]])
+    for plan in (Plan.of(nothing, [0], "by hand"), fallow.plan(nothing), fallow.plan(nothing, 0)):
+        assert plan.gain == 0
+        assert plan.certificate == 1

@@ -2,6 +2,12 @@
 
 from fallow import catalog, decay
 from fallow.instance import Instance
+from fallow.learners.bandit_ranker import BanditRanker
+from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
+from fallow.learners.follow import Follow
+from fallow.learners.low_switch import LowSwitch
+from fallow.learners.rank_then_cut import RankThenCut
+from fallow.learners.ranking_ucb import RankingUCB
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
@@ -13,24 +19,46 @@ from fallow.planners.optimal import optimal
 from fallow.planners.plans import Plan, gain
 from fallow.planners.ranking import Guarantee, ghost, guarantee, ranking_gains, theorem2_index
 from fallow.planners.whittle import whittle
+from fallow.protocol import Block, Learner, Outcome
+from fallow.replicate import Replication, estimate, log_rounds, replicate
+from fallow.simulate import simulate
+from fallow.trajectory import Trajectory
 
 __all__ = [
+    "UCB1",
+    "BanditRanker",
+    "Block",
+    "EpsilonGreedy",
+    "Follow",
     "Guarantee",
     "Instance",
+    "Learner",
+    "LowSwitch",
+    "Outcome",
     "Plan",
+    "RankThenCut",
+    "RankingUCB",
+    "Replication",
+    "SlidingWindowUCB",
+    "ThompsonSampling",
+    "Trajectory",
     "beam",
     "catalog",
     "decay",
+    "estimate",
     "gain",
     "ghost",
     "greedy",
     "guarantee",
     "harmonic",
     "improve",
+    "log_rounds",
     "maintenance",
     "optimal",
     "plan",
     "ranking_gains",
+    "replicate",
+    "simulate",
     "theorem2_index",
     "upper_bound",
     "whittle",

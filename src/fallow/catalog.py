@@ -144,8 +144,9 @@ def random_table(arms: int = 7, max_delay: int = 6, seed: int = 0) -> Instance:
     7
     """
     generator = _generator(seed)
-    values = np.sort(generator.random(checks.whole_number("max_delay", max_delay, minimum=1)))
-    return _random_b2dep(generator, arms, max_delay, decay.table(values[::-1].tolist()))
+    return _random_b2dep(
+        generator, arms, max_delay, lambda delays: np.sort(generator.random(len(delays)))[::-1]
+    )
 
 
 def blocking_small(seed: int = 0) -> Instance:
@@ -247,9 +248,11 @@ def _generator(seed: int) -> np.random.Generator:
 def _random_b2dep(
     generator: np.random.Generator, arms: int, max_delay: int, shape: decay.Decay
 ) -> Instance:
-    baselines = generator.random(checks.whole_number("arms", arms, minimum=1))
+    count = checks.whole_number("arms", arms, minimum=1)
     longest = checks.whole_number("max_delay", max_delay, minimum=1)
-    return Instance.b2dep(baselines, generator.integers(1, longest + 1, arms), shape)
+    checks.table_size(count, longest + 1)
+    baselines = generator.random(count)
+    return Instance.b2dep(baselines, generator.integers(1, longest + 1, count), shape)
 
 
 def _blocking(seed: int, shortest: int, longest: int) -> Instance:

@@ -1,12 +1,16 @@
 """The rules that input must keep; each error names the argument, the rule and the value."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import FloatArray
+
+MAX_VALUES = 2**26
+"""Largest table of means, in values (512 MiB of memory)."""
 
 
 def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray:
@@ -14,11 +18,33 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
     shape = "a list of numbers" if dimensions == 1 else "a list of equally long rows of numbers"
     try:
         array = np.array(values)
-    except ValueError as error:
-        raise ValueError(f"{argument} must be {shape}, got rows of different lengths") from error
+    except ValueError:
+        array = np.array(None)  # rows of different lengths
     if array.ndim != dimensions or array.size == 0 or array.dtype.kind not in "iuf":
-        raise ValueError(f"{argument} must be {shape}, at least one, got {short(values)}")
+        culprit = f"got {short(values)}"
+        if dimensions == 2 and isinstance(values, list | tuple) and len(values) > 1:
+            culprit = _first_odd_row(values)
+        raise ValueError(f"{argument} must be {shape}, at least one, {culprit}")
     return array.astype(np.float64)
+
+
+def _first_odd_row(rows: Sequence[object]) -> str:
+    """Say which row is no list of numbers or not as long as the first."""
+    length = len(rows[0]) if isinstance(rows[0], list | tuple) else None
+    for place, row in enumerate(rows):
+        numeric = isinstance(row, list | tuple) and all(isinstance(x, int | float) for x in row)
+        if not numeric or len(row) != length:  # type: ignore[arg-type]
+            return f"got {short(row)} for arm {place}"
+    return f"got {short(rows)}"
+
+
+def table_size(arms: int, columns: int) -> None:
+    """Check that a table of means of this size can be held."""
+    if arms * columns > MAX_VALUES:
+        raise ValueError(
+            f"means must hold at most {MAX_VALUES:,} values, got {count(arms * columns)} "
+            f"({count(arms)} arms x {count(columns)} delays); shorten the delays or drop arms"
+        )
 
 
 def shares(argument: str, values: FloatArray, place: Callable[[int], str]) -> None:
@@ -31,8 +57,22 @@ def shares(argument: str, values: FloatArray, place: Callable[[int], str]) -> No
 
 def share(argument: str, value: float) -> float:
     """Return the value as a float that lies in [0, 1]."""
-    if not 0 <= value <= 1:
-        raise ValueError(f"{argument} must lie in [0, 1], got {value}")
+    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise ValueError(f"{argument} must be a number in [0, 1], got {short(value)}")
+    return float(value)
+
+
+def chance(argument: str, value: float) -> float:
+    """Return the value as a float strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise ValueError(f"{argument} must lie strictly between 0 and 1, got {value}")
+    return float(value)
+
+
+def positive(argument: str, value: float) -> float:
+    """Return the value as a float that is finite and above 0."""
+    if not 0 < value < math.inf:
+        raise ValueError(f"{argument} must be finite and above 0, got {value}")
     return float(value)
 
 
@@ -65,14 +105,19 @@ def one_of(what: str, value: str, allowed: Iterable[str]) -> None:
     known = list(allowed)
     if value not in known:
         raise ValueError(
-            f"{what} must be one of {', '.join(known)}, got {value!r}; "
-            f"did you mean {nearest(value, known)!r}?"
+            f"{what} must be one of {', '.join(known)}, got {value!r}{suggestion(value, known)}"
         )
 
 
-def nearest(value: str, known: Iterable[str]) -> str:
-    """Return the known name that looks most like the value."""
-    return difflib.get_close_matches(value, list(known), n=1, cutoff=0)[0]
+def suggestion(value: str, known: Iterable[str]) -> str:
+    """Return a question after the known name that looks most like the value, if one does."""
+    near = difflib.get_close_matches(value, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def count(number: int) -> str:
+    """Write a number, a very large one by its magnitude."""
+    return f"{number:,}" if number < 10**15 else f"about {float(min(number, 10**300)):.0e}"
 
 
 def short(value: object) -> str:

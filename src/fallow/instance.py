@@ -20,9 +20,6 @@ from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import Decay
 
-MAX_VALUES = 2**26
-"""Largest table of means, in values (512 MiB of memory)."""
-
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Instance:
@@ -46,7 +43,7 @@ class Instance:
     def __init__(self, means: npt.ArrayLike, names: Iterable[str] | None = None) -> None:
         table = checks.numbers("means", means, dimensions=2)
         columns = table.shape[1]
-        _check_size(*table.shape)
+        checks.table_size(*table.shape)
         checks.shares(
             "means", table, lambda cell: f"for arm {cell // columns} at delay {cell % columns + 1}"
         )
@@ -89,7 +86,7 @@ class Instance:
                 f"delays must be one for each arm, got {len(waits)} for {len(rested)} baselines"
             )
         longest = max(waits)
-        _check_size(len(rested), longest + 1)
+        checks.table_size(len(rested), longest + 1)
         lost = _decay_values(decay, longest)
         tau = np.arange(1, longest + 1)
         tired = tau <= np.array(waits)[:, np.newaxis]
@@ -234,14 +231,6 @@ class Instance:
         return f"Instance({self.arms} arms, delays up to {self.max_delay})"
 
 
-def _check_size(arms: int, columns: int) -> None:
-    if arms * columns > MAX_VALUES:
-        raise ValueError(
-            f"means must hold at most {MAX_VALUES:,} values, got {arms * columns:,} "
-            f"({arms:,} arms x {columns:,} delays); shorten the delays or drop arms"
-        )
-
-
 def _decay_values(decay: Decay | Sequence[float], longest: int) -> FloatArray:
     """Return f(1), ..., f(longest), checked."""
     if not callable(decay):
@@ -294,6 +283,6 @@ def _decay_of(value: object) -> Decay | Sequence[float]:
         )
     [(family, parameter)] = value.items()
     checks.one_of("decay", family, families)
-    if not isinstance(parameter, int | float):
+    if not isinstance(parameter, int | float) or isinstance(parameter, bool):
         raise ValueError(f"decay.{family} must be a number, got {checks.short(parameter)}")
     return families[family](parameter)

@@ -6,8 +6,10 @@ changes, so a kernel and all it calls live in one file.
 
 from collections.abc import Callable
 from functools import wraps
+from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
+LOCK = Lock()
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -24,8 +26,9 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
 
     @wraps(function)
     def kernel(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if scope[name] is kernel:
-            _compile_all(scope)
+        with LOCK:
+            if scope[name] is kernel:
+                _compile_all(scope)
         result: Result = scope[name](*args, **kwargs)
         return result
 
@@ -34,9 +37,15 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
 
 def _compile_all(scope: dict[str, Any]) -> None:
     """Put the compiler's dispatchers in place of a file's kernels, as they call each other."""
-    import numba
-
-    compile_lazily = numba.njit(cache=True, nogil=True, error_model="numpy")
     for name, value in scope.items():
         if hasattr(value, "__wrapped__"):
-            scope[name] = compile_lazily(value.__wrapped__)
+            scope[name] = _dispatcher(value.__wrapped__)
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    from numba import njit
+
+    try:
+        return njit(function, cache=True, nogil=True, error_model="numpy")
+    except RuntimeError:  # there is no place for a cache that can be written to
+        return njit(function, nogil=True, error_model="numpy")

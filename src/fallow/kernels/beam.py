@@ -119,11 +119,13 @@ def best_repeat(means: FloatArray, path: IntArray) -> tuple[int, int]:
             earned[now + 1] = earned[now] + means[pulled, delays[pulled] - 1]
             delays = np.minimum(delays + 1, rested)
             delays[pulled] = 1
+    # Between two visits the average is at most that of the best part between visits in a row.
     best_start, best_end, best_average = 0, rounds, -np.inf
-    for start in range(rounds):
-        for end in range(start + 1, rounds + 1):
-            if marks[start] == marks[end]:
-                average = (earned[end] - earned[start]) / (end - start)
-                if average > best_average + 1e-12:
-                    best_start, best_end, best_average = start, end, average
+    by_mark = np.argsort(marks, kind="mergesort")
+    for place in range(rounds):
+        start, end = by_mark[place], by_mark[place + 1]
+        if marks[start] == marks[end]:
+            average = (earned[end] - earned[start]) / (end - start)
+            if average > best_average + 1e-12:
+                best_start, best_end, best_average = start, end, average
     return best_start, best_end

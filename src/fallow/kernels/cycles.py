@@ -122,5 +122,6 @@ def local_search(means: FloatArray, cycle: IntArray, max_pulls: int) -> IntArray
             unimproved += 1
         if evaluated >= max_pulls:
             break
-        position += 1
+        # Go on behind the pull that was looked at, wherever a move has put it.
+        position += 1 + len(cycle) - length
     return cycle

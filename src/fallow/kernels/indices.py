@@ -1,4 +1,4 @@
-"""Index policies: the Whittle index, and following an index until the delays repeat."""
+"""Index policies: an index after Whittle, and following an index until the delays repeat."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from fallow.kernels import compiled
 def whittle_indices(means: FloatArray) -> FloatArray:
     """Return W_i(t) = min(M[i, t], min over u > t of (u M[i, t] - t M[i, u]) / (u - t)).
 
-    It is the price of a pull at which the arm is indifferent between a pull at delay t and a pull
-    at the best later delay.
+    It is the price of a pull at which the arm earns as much pulled always at delay t as always at
+    its best later delay.
     """
     arms, width = means.shape
     indices = means.copy()

@@ -10,6 +10,8 @@ from fallow.planners.plans import Plan
 
 BRANCHES = 8
 """Arms tried next after each delay vector that is kept."""
+MAX_WORK = 2**26
+"""Looks at an arm after which the search is cut short, about a second."""
 
 
 def beam(instance: Instance, width: int = 64) -> Plan:
@@ -21,8 +23,8 @@ def beam(instance: Instance, width: int = 64) -> Plan:
 
     Examples
     --------
-    >>> beam(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1])).cycle
-    (1, 2, 1, 0)
+    >>> round(beam(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1])).gain, 12)
+    0.7475
     """
     checks.whole_number("width", width, minimum=1)
     price = clearing_price(instance.means)
@@ -32,7 +34,9 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     means = instance.means[useful]
     surplus, _ = best_delays(means, price)
     values = relaxed_values(means, price, surplus)
-    rounds = 32 * (instance.max_delay + 1)
+    # Long enough to settle in a cycle, but not for ever where arms and delays are many.
+    affordable = MAX_WORK // (width * len(useful))
+    rounds = (instance.max_delay + 1) * min(32, max(4, affordable // (instance.max_delay + 1)))
     path = beam_path(means, values, price, rounds, width, BRANCHES)
     start, end = best_repeat(means, path)
     return Plan.of(instance, useful[path[start:end]], "beam")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from fallow import checks
 from fallow.instance import Instance
 from fallow.planners.beam import beam
 from fallow.planners.greedy import greedy
@@ -18,7 +19,7 @@ HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
 )
 
 MAX_STATES = 200_000
-"""Size up to which the exact optimum takes well under a second."""
+"""Size up to which the exact optimum takes under a second, for delays up to some dozens."""
 
 
 def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
@@ -38,6 +39,7 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     >>> best.cycle, round(best.gain, 12), best.method
     ((2, 1, 0, 1), 0.7475, 'optimal')
     """
+    checks.whole_number("max_states", max_states, minimum=0)
     if reachable_states(instance) <= max_states:
         return optimal(instance, max_states)
     improved = [improve(instance, heuristic(instance)) for heuristic in HEURISTICS.values()]

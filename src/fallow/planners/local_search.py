@@ -19,5 +19,10 @@ def improve(instance: Instance, plan: Plan, max_pulls: int = 10_000_000) -> Plan
     >>> improve(instance, Plan.of(instance, [0], "by hand")).cycle
     (1, 0)
     """
-    cycle = local_search(instance.means, np.array(plan.cycle), max_pulls)
-    return Plan.of(instance, cycle, f"{plan.method}, improved")
+    improved = plan
+    while True:
+        cycle = local_search(instance.means, np.array(improved.cycle), max_pulls)
+        improved = Plan.of(instance, cycle, f"{plan.method}, improved")
+        if len(improved.cycle) == len(cycle):
+            return improved
+        # The cycle is a shorter one several times over, which has changes of its own.

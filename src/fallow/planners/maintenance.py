@@ -34,6 +34,7 @@ def instance(intervals: Sequence[int]) -> Instance:
            [0., 0., 0.]])
     """
     lengths = _checked_intervals(intervals)
+    checks.table_size(len(lengths) + 1, max(lengths))
     delays = np.arange(1, max(lengths) + 1)
     machines = [np.where(delays >= length, 1.0, 0.0) for length in lengths]
     names = [f"machine {machine}" for machine in range(1, len(lengths) + 1)]

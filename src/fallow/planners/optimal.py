@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 
+from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.kernels import states
@@ -12,6 +13,9 @@ from fallow.planners.bounds import rounded_up
 from fallow.planners.plans import Plan
 
 log = logging.getLogger(__name__)
+
+MAX_INDEX = 2**31 - 1
+"""Largest number of delay vectors that can be numbered, whatever the memory."""
 
 
 def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
@@ -30,11 +34,13 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     >>> best.residual < 1e-12
     True
     """
+    checks.whole_number("max_states", max_states, minimum=0)
     needed = reachable_states(instance)
-    if needed > max_states:
+    if needed > min(max_states, MAX_INDEX):
         raise ValueError(
-            f"max_states must be at least {needed:,}, the number of delay vectors that can be "
-            f"reached, got {max_states:,}; raise it, or use plan(instance, max_states=0)"
+            f"max_states must be at least {checks.count(needed)}, the number of delay vectors that "
+            f"can be reached, and at most {MAX_INDEX:,}, got {checks.count(max_states)}; "
+            "plan without the optimum instead, with max_states=0"
         )
     graph = states.build_graph(
         instance.means, _space(instance.delays), _space(np.maximum(instance.delays - 1, 0))
@@ -52,14 +58,14 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
         instance,
         cycle,
         "optimal",
-        rounded_up(bound, scale=1 + np.abs(scores[:, 1]).max()),
+        rounded_up(bound, scale=bound + 2 * np.abs(scores[:, 1]).max()),
     )
 
 
 def reachable_states(instance: Instance) -> int:
     """Return the number of delay vectors that can be reached, the size of the exact problem.
 
-    Counts above 1e300 are given as about that.
+    Exact up to 2^53; larger counts are rounded, and those above 1e300 given as that.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Plan:
         >>> Plan.of(Instance.blocking([1, 1], delays=[1, 1]), [0, 1, 0, 1], "by hand").cycle
         (0, 1)
         """
-        period = _shortest_period(tuple(int(arm) for arm in cycle))
+        period = _shortest_period(tuple(checks.whole_numbers("cycle", cycle, minimum=0)))
         if bound is None:
             bound = upper_bound(instance)
         return cls(period, gain(instance, period), bound, method)

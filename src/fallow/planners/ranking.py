@@ -41,7 +41,7 @@ def ghost(instance: Instance) -> Plan:
     (0, 1)
     """
     gains = ranking_gains(instance)
-    best = int(np.argmax(gains >= gains.max() - 1e-12)) + 1
+    best = int(np.argmax(gains >= gains.max() * (1 - 1e-12))) + 1
     return Plan.of(instance, instance.order[:best], "ghost")
 
 

@@ -1,4 +1,4 @@
-"""The Whittle index policy (Whittle 1988), with the index in closed form."""
+"""An index policy after Whittle (1988), with the index in closed form."""
 
 from fallow.instance import Instance
 from fallow.kernels.indices import whittle_indices
@@ -7,11 +7,13 @@ from fallow.planners.plans import Plan
 
 
 def whittle(instance: Instance) -> Plan:
-    """Return the cycle of the policy that always pulls the arm with the largest Whittle index.
+    """Return the cycle of the policy that always pulls the arm with the largest index.
 
-    The index of an arm at delay t is the price of a pull at which it does not matter whether the
-    arm is pulled now or at its best later delay: min(mu(t), min_{u > t} (u mu(t) - t mu(u)) / (u -
-    t)). Set-up is quadratic in the longest delay; a round costs one look at each arm.
+    The index of an arm at delay t is the price of a pull at which pulling it always at delay t
+    earns as much as pulling it always at its best later delay, or never:
+    min(mu(t), min_{u > t} (u mu(t) - t mu(u)) / (u - t)). Where the means are concave in the delay
+    this is Whittle's index; elsewhere his weighs a single pull now, and differs. Set-up is
+    quadratic in the longest delay; a round costs one look at each arm.
 
     Examples
     --------

@@ -1,0 +1,5 @@
+"""`python -m fallow.cli` is the command line too."""
+
+from fallow.cli import app
+
+app()

@@ -1,0 +1,65 @@
+"""Reading the instance that a command is given."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, get_type_hints
+
+import typer
+
+from fallow import Instance, catalog, checks
+
+InstanceArgument = Annotated[
+    str, typer.Argument(help="A name from `fallow catalog`, or a TOML file.", metavar="INSTANCE")
+]
+ParametersArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Parameters of a catalog name, such as seed=3.", metavar="[KEY=VALUE]..."),
+]
+
+
+def read_instance(source: str, parameters: Sequence[str]) -> Instance:
+    """Return the instance with a catalog name or in a file."""
+    if source in catalog.ENTRIES:
+        return catalog_instance(source, parameters)
+    if not Path(source).exists():
+        hint = checks.suggestion(source, catalog.ENTRIES)
+        raise ValueError(f"INSTANCE must be a TOML file or a catalog name, got {source!r}{hint}")
+    if parameters:
+        raise ValueError(f"parameters must follow a catalog name, got {parameters[0]!r} for a file")
+    return Instance.load(source)
+
+
+def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:
+    """Return a catalog instance with parameters as they were typed."""
+    types = get_type_hints(catalog.ENTRIES[name])
+    values: dict[str, object] = {}
+    for parameter in parameters:
+        key, value = _parsed(parameter, types)
+        if key in values:
+            raise ValueError(f"a parameter must be given once, got {key} twice")
+        values[key] = value
+    return catalog.build(name, values)
+
+
+def _parsed(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
+    """Split key=value and read the value as the type that the catalog's function wants."""
+    key, equals, text = parameter.partition("=")
+    if not equals:
+        raise ValueError(f"a parameter must be KEY=VALUE, got {parameter!r}")
+    readers: dict[object, tuple[Callable[[str], object], str]] = {
+        int: (int, "a whole number"),
+        float: (_number, "a number"),
+        tuple[int, ...]: (lambda value: tuple(map(int, value.split(","))), "numbers such as 2,4"),
+    }
+    # A key that does not exist keeps its text; the catalog refuses it by name.
+    read, wanted = readers.get(types.get(key), (str, "text"))
+    try:
+        return key, read(text)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise ValueError(f"{key} must be {wanted}, got {text!r}") from None
+
+
+def _number(text: str) -> float:
+    """Read 0.25 or 1/4."""
+    numerator, slash, denominator = text.partition("/")
+    return int(numerator) / int(denominator) if slash else float(text)

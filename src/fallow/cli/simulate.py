@@ -1,0 +1,234 @@
+"""`fallow simulate`: learners against an instance or a family."""
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal, InvalidOperation
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from fallow import Instance, Plan, catalog, checks, ghost, optimal, upper_bound
+from fallow.cli.app import app, user_mistakes
+from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
+from fallow.learners.named import LEARNERS
+from fallow.planners.default import MAX_STATES
+from fallow.planners.optimal import reachable_states
+from fallow.protocol import Learner
+from fallow.replicate import Estimate, Replication, estimate, replicate
+
+REWARDS = ("bernoulli", "none", "beta")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a learner has come to at the horizon: means over runs and half-widths at 95 %."""
+
+    learner: str
+    regret: float
+    regret_half_width: float
+    switches: float
+    switches_half_width: float
+    share_of_optimum: float
+    share_of_optimum_half_width: float
+
+
+@app.command("simulate")
+def simulate_command(
+    instance: InstanceArgument,
+    parameters: ParametersArgument = None,
+    learner: Annotated[
+        list[str] | None, typer.Option(help=f"Repeatable: {', '.join(LEARNERS)}.")
+    ] = None,
+    horizon: Annotated[str, typer.Option(help="Rounds of a run, such as 1e6.")] = "1e4",
+    runs: Annotated[int, typer.Option(help="Number of runs.")] = 20,
+    switching_cost: Annotated[float, typer.Option(help="Charged for each switch.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of all randomness.")] = 0,
+    rewards: Annotated[str, typer.Option(help=f"One of {', '.join(REWARDS)}.")] = "bernoulli",
+    workers: Annotated[int | None, typer.Option(help="Threads; one a core by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for rows, summary and curves.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Simulate learners, and compare their regret against the best ranking policy.
+
+    A random catalog name without a seed is a family: each run draws a new instance.
+    """
+    with user_mistakes():
+        names = learner or ["low-switch", "ranking-ucb"]
+        for name in names:
+            checks.one_of("--learner", name, LEARNERS)
+        checks.one_of("--rewards", rewards, REWARDS)
+        rounds = _whole("--horizon", horizon)
+        source = _source(instance, parameters or [])
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        study = _study(source, names, rounds, runs, seed, rewards, workers)
+        summaries = [_summary(study, name, switching_cost) for name in study.learners]
+        if as_json:
+            print(json.dumps([asdict(summary) for summary in summaries], indent=2))
+        else:
+            _print_table(summaries, rounds, runs, switching_cost)
+        if out is not None:
+            title = f"{instance} {' '.join(parameters or [])}".strip()
+            _write_all(out, _files(study, summaries, switching_cost, title), quiet=as_json)
+
+
+def _source(name: str, parameters: Sequence[str]) -> Instance | Callable[[int], Instance]:
+    """Return the instance, or the family if the catalog draws it and no seed was given."""
+    fixed = read_instance(name, parameters)
+    entry = catalog.ENTRIES.get(name)
+    seeded = any(parameter.startswith("seed=") for parameter in parameters)
+    if entry is None or seeded or "seed" not in inspect.signature(entry).parameters:
+        return fixed
+    return lambda seed: read_instance(name, [*parameters, f"seed={seed}"])
+
+
+def _study(
+    source: Instance | Callable[[int], Instance],
+    names: Sequence[str],
+    horizon: int,
+    runs: int,
+    seed: int,
+    rewards: str,
+    workers: int | None,
+) -> Replication:
+    def factory(name: str) -> Callable[[Instance, int], Learner]:
+        return lambda instance, number: LEARNERS[name](instance, horizon, number)
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TaskProgressColumn(show_speed=True),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("runs", total=runs)
+        try:
+            return replicate(
+                source,
+                {name: factory(name) for name in names},
+                horizon,
+                runs,
+                seed,
+                workers,
+                rewards,  # type: ignore[arg-type]
+                references={"ghost": ghost, "optimum": _optimum},
+                on_run=lambda: progress.advance(task),
+            )
+        except KeyboardInterrupt:
+            done = int(progress.tasks[0].completed)
+    print(f"fallow: interrupted after {done} of {runs} runs, nothing was written", file=sys.stderr)
+    raise typer.Exit(130)
+
+
+def _optimum(instance: Instance) -> Plan | float:
+    """Return the optimum, or the upper bound where it is out of reach."""
+    if reachable_states(instance) <= MAX_STATES:
+        return optimal(instance)
+    return upper_bound(instance)
+
+
+def _summary(study: Replication, name: str, switching_cost: float) -> Summary:
+    place = study.learners.index(name)
+    final = study.rounds[-1]
+    regret = estimate(study.regret(name, switching_cost=switching_cost)[:, -1])
+    switches = estimate(study.switches[place, :, -1].astype(float))
+    share = estimate(study.rewards[place, :, -1] / (final * study.gains["optimum"]))
+    numbers = [float(number) for pair in (regret, switches, share) for number in pair]
+    return Summary(name, *numbers)
+
+
+def _print_table(
+    summaries: Sequence[Summary], horizon: int, runs: int, switching_cost: float
+) -> None:
+    console = Console(highlight=False)
+    cost = f", switching cost {switching_cost:g}" if switching_cost else ""
+    console.print(f"{runs:,} runs of {horizon:,} rounds{cost}; means with 95 % intervals")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("learner", no_wrap=True)
+    for header in ("regret against ghost", "switches", "of optimum"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for row in summaries:
+        table.add_row(
+            row.learner,
+            f"{row.regret:,.1f} ± {row.regret_half_width:,.1f}",
+            f"{row.switches:,.1f} ± {row.switches_half_width:,.1f}",
+            f"{row.share_of_optimum:.2%} ± {row.share_of_optimum_half_width:.2%}",
+        )
+    console.print(table)
+
+
+def _files(
+    study: Replication, summaries: Sequence[Summary], switching_cost: float, title: str
+) -> Mapping[str, Callable[[], bytes]]:
+    """Return how each file is made, by its name."""
+
+    def rows() -> bytes:
+        buffer = BytesIO()
+        study.frame().write_parquet(buffer)
+        return buffer.getvalue()
+
+    def curves(kind: str) -> bytes:
+        from fallow.figures import image, regret_figure
+
+        estimates: dict[str, Estimate] = {
+            name: estimate(study.regret(name, switching_cost=switching_cost))
+            for name in study.learners
+        }
+        label = f"regret against ghost (switching cost {switching_cost:g})"
+        return image(regret_figure(study.rounds, estimates, title, label), kind)
+
+    return {
+        "rows.parquet": rows,
+        "summary.json": lambda: json.dumps([asdict(row) for row in summaries], indent=2).encode(),
+        "regret.png": lambda: curves("png"),
+        "regret.svg": lambda: curves("svg"),
+    }
+
+
+def _write_all(folder: Path, files: Mapping[str, Callable[[], bytes]], quiet: bool) -> None:
+    """Write each file whole or not at all."""
+    kept: list[str] = []
+    try:
+        for name, make in files.items():
+            unfinished = folder / f".{name}.unfinished"
+            try:
+                unfinished.write_bytes(make())
+                os.replace(unfinished, folder / name)
+            finally:
+                unfinished.unlink(missing_ok=True)
+            kept.append(name)
+    except KeyboardInterrupt:
+        left = ", ".join(kept) or "nothing"
+        print(f"fallow: interrupted, {left} written to {folder}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if not quiet:
+        print(f"{', '.join(kept)} written to {folder}")
+
+
+def _whole(option: str, text: str) -> int:
+    """Read 1000000 or 1e6."""
+    try:
+        number = Decimal(text)
+        whole = int(number) if abs(number) < 10**18 and number == int(number) else None
+    except (InvalidOperation, ValueError, OverflowError):
+        whole = None
+    if whole is None or whole < 1:
+        raise ValueError(f"{option} must be a whole number >= 1 such as 1e6, got {text!r}")
+    return whole

@@ -1,0 +1,196 @@
+"""Learners that decide at every pull or play: their choices, and the loops that play them.
+
+The `ask`/`tell` objects call the same choices and updates, and the loops draw one random number a
+pull in the order of the simulator, so both ways to run a learner give the same run.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.kernels import compiled
+
+Int32Array = npt.NDArray[np.int32]
+
+UCB, THOMPSON, EPSILON, WINDOW = range(4)
+
+
+class Statistics(NamedTuple):
+    """Observations of each option: how many and their sum, within the window if there is one.
+
+    `window` holds the latest options and rewards, oldest first from `total[0]` modulo its length;
+    `total[0]` is the number of all observations.
+    """
+
+    counts: FloatArray
+    sums: FloatArray
+    total: IntArray
+    window_options: IntArray
+    window_rewards: FloatArray
+
+
+class Table(NamedTuple):
+    """The side of the instance: means, each arm's last pull, and the rounds played so far."""
+
+    means: FloatArray
+    last: IntArray
+    clock: IntArray
+
+
+class Log(NamedTuple):
+    """Room for runs: the number of a cycle and how many pulls of it."""
+
+    numbers: Int32Array
+    pulls: IntArray
+
+
+@compiled
+def ucb_choice(statistics: Statistics, rounds: float, scale: float) -> int:
+    """Return the option with the largest mean + sqrt(scale ln(rounds) / count), untried ones first.
+
+    Ties go to the first option.
+    """
+    counts, sums = statistics.counts, statistics.sums
+    best, best_index = 0, -np.inf
+    for option in range(len(counts)):
+        if counts[option] == 0:
+            return option
+    log = scale * math.log(rounds)
+    for option in range(len(counts)):
+        index = sums[option] / counts[option] + math.sqrt(log / counts[option])
+        if index > best_index:
+            best, best_index = option, index
+    return best
+
+
+@compiled
+def thompson_choice(statistics: Statistics, generator: np.random.Generator) -> int:
+    """Return the option with the largest draw from Beta(1 + successes, 1 + failures)."""
+    best, best_draw = 0, -np.inf
+    for option in range(len(statistics.counts)):
+        successes = statistics.sums[option]
+        draw = generator.beta(1 + successes, 1 + statistics.counts[option] - successes)
+        if draw > best_draw:
+            best, best_draw = option, draw
+    return best
+
+
+@compiled
+def epsilon_choice(statistics: Statistics, epsilon: float, generator: np.random.Generator) -> int:
+    """Return any option with probability epsilon, else the best on average, untried ones first."""
+    counts, sums = statistics.counts, statistics.sums
+    options = len(counts)
+    if generator.random() < epsilon:
+        return min(int(generator.random() * options), options - 1)
+    best, best_mean = 0, -np.inf
+    for option in range(options):
+        if counts[option] == 0:
+            return option
+        if sums[option] / counts[option] > best_mean:
+            best, best_mean = option, sums[option] / counts[option]
+    return best
+
+
+@compiled
+def observe(statistics: Statistics, option: int, reward: float) -> None:
+    """Count a reward, and forget the one that leaves the window."""
+    window = len(statistics.window_options)
+    if window:
+        place = statistics.total[0] % window
+        if statistics.total[0] >= window:
+            oldest = statistics.window_options[place]
+            statistics.counts[oldest] -= 1
+            statistics.sums[oldest] -= statistics.window_rewards[place]
+        statistics.window_options[place] = option
+        statistics.window_rewards[place] = reward
+    statistics.counts[option] += 1
+    statistics.sums[option] += reward
+    statistics.total[0] += 1
+
+
+@compiled
+def _pull(table: Table, arm: int, noisy: bool, generator: np.random.Generator) -> float:
+    """Pull an arm and return its reward, or its mean without noise."""
+    delay = min(table.clock[0] - table.last[arm], table.means.shape[1])
+    mean = float(table.means[arm, delay - 1])
+    table.last[arm] = table.clock[0]
+    table.clock[0] += 1
+    if noisy:
+        return 1.0 if generator.random() < mean else 0.0
+    return mean
+
+
+@compiled
+def _write(log: Log, runs: int, number: int, pulls: int) -> int:
+    """Write a run, joined to the one before if the cycle is the same; return the number of runs."""
+    if runs and log.numbers[runs - 1] == number:
+        log.pulls[runs - 1] += pulls
+        return runs
+    log.numbers[runs] = number
+    log.pulls[runs] = pulls
+    return runs + 1
+
+
+@compiled
+def play_rankings(
+    table: Table,
+    statistics: Statistics,
+    order: IntArray,
+    horizon: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    log: Log,
+) -> int:
+    """Play UCB over ranking policies until the horizon or until the log is full.
+
+    A selection is two plays; only the second is averaged (section 8). Return the number of runs.
+    """
+    runs = 0
+    clock = table.clock
+    while clock[0] < horizon and runs < len(log.numbers):
+        choice = ucb_choice(statistics, float(statistics.total[0]), 2.0)
+        arms = choice + 1
+        if 2 * arms > horizon - clock[0]:
+            runs = _write(log, runs, choice, horizon - clock[0])
+            clock[0] = horizon
+            break
+        for position in range(arms):
+            _pull(table, order[position], noisy, generator)
+        earned = 0.0
+        for position in range(arms):
+            earned += _pull(table, order[position], noisy, generator)
+        observe(statistics, choice, earned / arms)
+        runs = _write(log, runs, choice, 2 * arms)
+    return runs
+
+
+@compiled
+def play_arms(
+    table: Table,
+    statistics: Statistics,
+    kind: int,
+    parameter: float,
+    horizon: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    learner_generator: np.random.Generator,
+    log: Log,
+) -> int:
+    """Play a learner over single arms until the horizon or until the log is full."""
+    runs = 0
+    window = len(statistics.window_options)
+    while table.clock[0] < horizon and runs < len(log.numbers):
+        if kind == UCB:
+            arm = ucb_choice(statistics, float(statistics.total[0]), parameter)
+        elif kind == WINDOW:
+            arm = ucb_choice(statistics, float(min(statistics.total[0], window)), parameter)
+        elif kind == THOMPSON:
+            arm = thompson_choice(statistics, learner_generator)
+        else:
+            arm = epsilon_choice(statistics, parameter, learner_generator)
+        observe(statistics, arm, _pull(table, arm, noisy, generator))
+        runs = _write(log, runs, arm, 1)
+    return runs

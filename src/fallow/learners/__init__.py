@@ -1,0 +1,1 @@
+"""Learners: what to do when the parameters of the instance are not known."""

@@ -1,0 +1,237 @@
+"""Algorithm 2: the order of the arms by baseline (paper, section 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any
+
+from fallow import checks
+from fallow.protocol import Block, CheckedLearner, Outcome
+
+
+@dataclass
+class Tree:
+    """A binary tree of arms: larger baselines before an arm, smaller ones after it.
+
+    A leaf has no arm but `members`, those whose order among themselves is still open.
+    """
+
+    members: list[int] = field(default_factory=list)
+    arm: int | None = None
+    before: Tree | None = None
+    after: Tree | None = None
+
+    def split(self, arm: int, larger: Iterable[int], smaller: Iterable[int]) -> None:
+        """Turn the leaf that holds an arm into a node between its larger and smaller arms."""
+        if self.before is not None and self.after is not None:
+            side = (
+                self.before if any(arm in group for group in self.before.groups()) else self.after
+            )
+            side.split(arm, larger, smaller)
+            return
+        self.before = Tree([other for other in larger if other in self.members])
+        self.after = Tree([other for other in smaller if other in self.members])
+        self.arm, self.members = arm, []
+
+    def groups(self) -> list[list[int]]:
+        """Return the arms from larger to smaller; the order within a group is open."""
+        if self.before is None or self.after is None or self.arm is None:
+            return [self.members] if self.members else []
+        return [*self.before.groups(), [self.arm], *self.after.groups()]
+
+    def written(self) -> dict[str, Any]:
+        """Return the tree as plain JSON values."""
+        if self.before is None or self.after is None:
+            return {"members": list(self.members)}
+        return {
+            "arm": self.arm,
+            "before": self.before.written(),
+            "after": self.after.written(),
+        }
+
+    @classmethod
+    def read(cls, tree: Mapping[str, Any]) -> Tree:
+        """Return the tree that `written` wrote."""
+        if "members" in tree:
+            return cls(list(tree["members"]))
+        return cls([], tree["arm"], cls.read(tree["before"]), cls.read(tree["after"]))
+
+
+class BanditRanker(CheckedLearner):
+    """The paper's BanditRanker: sample all active arms, and place an arm once it is set apart.
+
+    After r sampling rounds an arm leaves when its average differs by more than 2 eps_r from that of
+    every other active arm, eps_r = sqrt(ln(2 k r (r + 1) / delta) / (2 r)). The order is right with
+    probability at least 1 - delta (Theorem 4). Equal baselines never separate: give a budget.
+    When done, the learner pulls the arm that it ranked first, in one block without end.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    delta
+        Allowed probability of a wrong order.
+    max_delay
+        A bound on all delays, d_i <= max_delay. Arms are then sampled at rest: groups are filled up
+        to d_0 = max_delay + 1 pulls with arms that need no sample and played twice, and only the
+        second play counts. Without it every pull counts, which is right if delays do not matter.
+    budget
+        Pulls after which it stops with the order found so far.
+    frugal
+        While at least d_0 arms are active, cycle over them once a round and count every pull: each
+        arm has then rested anyhow.
+
+    Attributes
+    ----------
+    tree
+        The tree of arms; `tree.groups()` is the partial order so far.
+    active
+        Arms that are still sampled.
+    rounds, pulls
+        Sampling rounds and pulls so far.
+    done
+        Whether all arms have their place, or the next block exceeds the budget.
+
+    Examples
+    --------
+    >>> BanditRanker(arms=3, delta=0.1, max_delay=3).ask()
+    Block(arms=(0, 1, 2, 2), plays=2)
+    """
+
+    def __init__(
+        self,
+        arms: int,
+        delta: float = 0.1,
+        max_delay: int | None = None,
+        budget: int | None = None,
+        frugal: bool = False,
+    ) -> None:
+        self.arms = checks.whole_number("arms", arms, minimum=1 if max_delay is None else 2)
+        self.delta = checks.chance("delta", delta)
+        if max_delay is not None:
+            checks.whole_number("max_delay", max_delay, minimum=1)
+        if budget is not None:
+            checks.whole_number("budget", budget, minimum=0)
+        self.max_delay, self.budget, self.frugal = max_delay, budget, frugal
+        self.tree = Tree(list(range(arms)))
+        self.active = list(range(arms))
+        self.rounds = 0
+        self.pulls = 0
+        self._sums = [0.0] * arms
+        self._samples = [0] * arms
+        self._left = arms  # active arms that still lack their sample of this round
+        self.done = self._is_done()
+
+    @property
+    def width(self) -> float:
+        """The confidence width eps_r after the sampling rounds so far."""
+        r = self.rounds
+        return math.sqrt(math.log(2 * self.arms * r * (r + 1) / self.delta) / (2 * r))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The arms from larger to smaller baseline; unresolved ones by their averages."""
+        groups = (sorted(group, key=self._rank) for group in self.tree.groups())
+        return tuple(arm for group in groups for arm in group)
+
+    @property
+    def unresolved(self) -> tuple[int, ...]:
+        """The arms whose place is still open."""
+        open_groups = [group for group in self.tree.groups() if len(group) > 1]
+        return tuple(sorted(arm for group in open_groups for arm in group))
+
+    def _is_done(self) -> bool:
+        """Tell whether all arms have their place, or the next block exceeds the budget."""
+        if self._left == len(self.active) and not self.unresolved:
+            return True
+        return self.budget is not None and self.pulls + self._next().pulls > self.budget
+
+    def _group(self) -> list[int]:
+        """Return the arms that the next block samples."""
+        left = self.active[len(self.active) - self._left :]
+        if self._counts_every_pull:
+            return left
+        # With fewer arms than pulls in a group, one arm is left over to fill it with.
+        return left[: min(self._rest, self.arms - (self.arms < self._rest))]
+
+    def _next(self) -> Block:
+        group = self._group()
+        if self._counts_every_pull:
+            return Block(tuple(group))
+        others = [arm for arm in range(self.arms) if arm not in group]
+        return Block((*group, *islice(cycle(others), self._rest - len(group))), 2)
+
+    @property
+    def _rest(self) -> int:
+        """The paper's d_0: a pull after so many rounds finds any arm rested."""
+        return 0 if self.max_delay is None else self.max_delay + 1
+
+    @property
+    def _counts_every_pull(self) -> bool:
+        return self.max_delay is None or (self.frugal and len(self.active) >= self._rest)
+
+    def _choose(self) -> Block:
+        return Block((self.order[0],), 2**52) if self.done else self._next()
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        if self.done:
+            return
+        self.pulls += block.pulls
+        group = self._group()
+        # The first of two plays only calibrates the delays.
+        rewards = outcome.first if block.plays == 1 else outcome.rest
+        for arm, reward in zip(group, rewards, strict=False):
+            self._sums[arm] += float(reward)
+            self._samples[arm] += 1
+        self._left -= len(group)
+        if self._left == 0:
+            self._end_round()
+        self.done = self._is_done()
+
+    def _end_round(self) -> None:
+        self.rounds += 1
+        ranked = sorted(self.active, key=self._rank)
+        averages = [math.inf, *(self._sums[arm] / self.rounds for arm in ranked), -math.inf]
+        apart = 2 * self.width
+        for place, arm in enumerate(ranked):
+            larger, own, smaller = averages[place : place + 3]
+            if own + apart < larger and own - apart > smaller:
+                self.tree.split(arm, ranked[:place], ranked[place + 1 :])
+                self.active.remove(arm)
+        self._left = len(self.active)
+
+    def _rank(self, arm: int) -> float:
+        return -self._sums[arm] / max(self._samples[arm], 1)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "arms": self.arms,
+            "delta": self.delta,
+            "max_delay": self.max_delay,
+            "budget": self.budget,
+            "frugal": self.frugal,
+        }
+
+    def _progress(self) -> dict[str, Any]:
+        return {
+            "tree": self.tree.written(),
+            "active": self.active.copy(),
+            "rounds": self.rounds,
+            "pulls": self.pulls,
+            "sums": self._sums.copy(),
+            "samples": self._samples.copy(),
+            "left": self._left,
+        }
+
+    def _restore(self, progress: Mapping[str, Any]) -> None:
+        self.tree = Tree.read(progress["tree"])
+        self.active = list(progress["active"])
+        self.rounds = progress["rounds"]
+        self.pulls = progress["pulls"]
+        self._sums = list(progress["sums"])
+        self._samples = list(progress["samples"])
+        self._left = progress["left"]
+        self.done = self._is_done()

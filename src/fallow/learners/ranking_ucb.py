@@ -1,0 +1,51 @@
+"""The paper's benchmark: UCB1 over ranking policies (section 8)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fallow.kernels.bandits import observe, ucb_choice
+from fallow.learners.ranked import checked_order
+from fallow.learners.statistics import empty_statistics, restore, written
+from fallow.protocol import Block, CheckedLearner, Outcome
+
+
+class RankingUCB(CheckedLearner):
+    """The paper's pi_ucb: UCB1 over the ranking policies pi_1, ..., pi_k.
+
+    A selection is two plays of the policy with the largest average + sqrt(2 ln n / n_m), where n
+    counts selections; only the second play is averaged. Ties go to fewer arms. Anytime.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    order
+        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
+
+    Examples
+    --------
+    >>> RankingUCB(arms=2).ask()
+    Block(arms=(0,), plays=2)
+    """
+
+    def __init__(self, arms: int, order: Sequence[int] | None = None) -> None:
+        self.order = checked_order(arms, order)
+        self.statistics = empty_statistics(arms)
+
+    def _choose(self) -> Block:
+        choice = ucb_choice(self.statistics, float(self.statistics.total[0]), 2.0)
+        return Block(self.order[: choice + 1], 2)
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        # The first play only calibrates the delays (section 6), so it is not averaged.
+        arms = len(block.arms)
+        observe(self.statistics, arms - 1, float(sum(outcome.rest) / arms))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": len(self.order), "order": list(self.order)}
+
+    def _progress(self) -> dict[str, Any]:
+        return written(self.statistics)
+
+    def _restore(self, progress: Mapping[str, Any]) -> None:
+        restore(self.statistics, progress)

@@ -1,0 +1,227 @@
+"""Many seeded runs of several learners, paired so that they can be compared."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fallow import checks
+from fallow.arrays import FloatArray, IntArray
+from fallow.instance import Instance
+from fallow.planners.plans import Plan
+from fallow.planners.ranking import ghost
+from fallow.protocol import Learner
+from fallow.simulate import Rewards, simulate
+
+if TYPE_CHECKING:
+    import polars
+
+Family = Callable[[int], Instance]
+Factory = Callable[[Instance, int], Learner]
+Reference = Callable[[Instance], Plan | float]
+
+
+class Estimate(NamedTuple):
+    """Means over runs with their 95 % intervals: mean - half_width to mean + half_width."""
+
+    mean: FloatArray
+    half_width: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Replication:
+    """Totals of each learner in each run, at the same rounds.
+
+    Run r of every learner met the same instance and the same random numbers, so the difference of
+    two learners is taken run by run before it is averaged.
+
+    Attributes
+    ----------
+    learners
+        Names of the learners.
+    rounds
+        The rounds at which totals were taken.
+    rewards, switches
+        Expected reward and number of switches, by learner, run and round.
+    gains
+        Reward per round of each reference, by run.
+    """
+
+    learners: tuple[str, ...]
+    rounds: IntArray
+    rewards: FloatArray
+    switches: IntArray
+    gains: Mapping[str, FloatArray]
+
+    def regret(
+        self, learner: str, reference: str = "ghost", switching_cost: float = 0.0
+    ) -> FloatArray:
+        """Return the regret of a learner against a reference, by run and round."""
+        checks.one_of("learner", learner, self.learners)
+        checks.one_of("reference", reference, self.gains)
+        place = self.learners.index(learner)
+        earned = self.rewards[place] - switching_cost * self.switches[place]
+        regret: FloatArray = self.gains[reference][:, np.newaxis] * self.rounds - earned
+        return regret
+
+    def frame(self) -> polars.DataFrame:
+        """Return one row for each learner, run and round as a polars frame (extra `data`)."""
+        import polars
+
+        runs, rounds = self.rewards.shape[1:]
+        return polars.DataFrame(
+            {
+                "learner": np.repeat(self.learners, runs * rounds),
+                "run": np.tile(np.repeat(np.arange(runs), rounds), len(self.learners)),
+                "round": np.tile(self.rounds, len(self.learners) * runs),
+                "expected_reward": self.rewards.ravel(),
+                "switches": self.switches.ravel(),
+            }
+        )
+
+
+def replicate(
+    instance: Instance | Family,
+    learners: Mapping[str, Factory],
+    horizon: int,
+    runs: int,
+    seed: int,
+    workers: int | None = None,
+    rewards: Rewards = "bernoulli",
+    checkpoints: Sequence[int] | IntArray | None = None,
+    references: Mapping[str, Reference] | None = None,
+    on_run: Callable[[], None] = lambda: None,
+) -> Replication:
+    """Simulate every learner in many runs; the result does not depend on the number of workers.
+
+    Parameters
+    ----------
+    instance
+        An instance, or a family: a function from a seed to an instance, drawn anew in each run.
+    learners
+        By name, functions from the instance and a seed to a fresh learner. They may hand on what
+        an algorithm is allowed to know, such as `instance.order`.
+    horizon
+        Rounds of each run.
+    runs
+        Number of runs.
+    seed
+        All randomness of run r comes from the r-th child of this seed.
+    workers
+        Threads; by default one a core. Compiled learners run side by side.
+    rewards
+        As in `simulate`.
+    checkpoints
+        Rounds at which totals are kept; by default `log_rounds(horizon)`.
+    references
+        By name, planners (or functions to a gain) to compare with; by default ghost.
+    on_run
+        Called after each run, for progress.
+
+    Examples
+    --------
+    >>> from fallow import LowSwitch, RankingUCB, catalog
+    >>> learners = {"low": lambda *_: LowSwitch(7, 1000), "ucb": lambda *_: RankingUCB(7)}
+    >>> study = replicate(catalog.figure2, learners, horizon=1000, runs=20, seed=0)
+    >>> study.regret("ucb", switching_cost=1).shape
+    (20, 42)
+    """
+    checks.whole_number("runs", runs, minimum=1)
+    if workers is not None:
+        checks.whole_number("workers", workers, minimum=1)
+    if not learners:
+        raise ValueError("learners must name at least one, got none")
+    rounds = log_rounds(horizon) if checkpoints is None else np.asarray(checkpoints)
+    planners = {"ghost": ghost} if references is None else references
+
+    def run(source: np.random.SeedSequence) -> tuple[FloatArray, IntArray, list[float]]:
+        instance_seed, reward_seed, learner_seed = source.spawn(3)
+        drawn = instance if isinstance(instance, Instance) else instance(_number(instance_seed))
+        totals = []
+        for factory in learners.values():
+            learner = factory(drawn, _number(learner_seed))
+            trajectory = simulate(drawn, learner, horizon, reward_seed, rewards, rounds)
+            totals.append((trajectory.expected_reward(rounds), trajectory.switches(rounds)))
+        gains = [_gain(planner(drawn)) for planner in planners.values()]
+        on_run()
+        earned, switched = zip(*totals, strict=True)
+        return np.array(earned), np.array(switched), gains
+
+    sources = np.random.SeedSequence(checks.whole_number("seed", seed, minimum=0)).spawn(runs)
+    with ThreadPoolExecutor(workers or os.cpu_count()) as executor:
+        try:
+            results = list(executor.map(run, sources))
+        except BaseException:
+            executor.shutdown(cancel_futures=True)
+            raise
+    earned, switched, gains = zip(*results, strict=True)
+    by_reference = np.array(gains).T
+    return Replication(
+        tuple(learners),
+        rounds,
+        np.stack(earned, axis=1),
+        np.stack(switched, axis=1),
+        dict(zip(planners, by_reference, strict=True)),
+    )
+
+
+def log_rounds(horizon: int, count: int = 50) -> IntArray:
+    """Return about so many rounds from 1 to the horizon, evenly spaced on a log axis.
+
+    Examples
+    --------
+    >>> log_rounds(1000, count=4).tolist()
+    [1, 10, 100, 1000]
+    """
+    return np.unique(np.geomspace(1, horizon, count).round().astype(np.int64))
+
+
+def estimate(values: FloatArray) -> Estimate:
+    """Return the mean over runs (the first axis) and the half-width of its 95 % interval.
+
+    Student's interval; not a number for a single run. For two learners on the same runs, pass the
+    difference.
+
+    Examples
+    --------
+    >>> mean, half_width = estimate(np.array([1.0, 2.0, 3.0]))
+    >>> print(f"{mean:.2f} +- {half_width:.2f}")
+    2.00 +- 2.48
+    """
+    runs = len(values)
+    mean = values.mean(axis=0)
+    if runs == 1:
+        return Estimate(mean, np.full_like(mean, np.nan))
+    return Estimate(
+        mean, _student_quantile(runs - 1) * values.std(axis=0, ddof=1) / math.sqrt(runs)
+    )
+
+
+def _student_quantile(freedom: int) -> float:
+    """Return the 97.5 % quantile of Student's t (expansion: Abramowitz and Stegun 26.7.5)."""
+    few = {1: 12.7062, 2: 4.30265, 3: 3.18245}
+    if freedom in few:
+        return few[freedom]
+    z = NormalDist().inv_cdf(0.975)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return math.fsum(term / freedom**power for power, term in enumerate(terms))
+
+
+def _number(source: np.random.SeedSequence) -> int:
+    return int(source.generate_state(1, np.uint32)[0])
+
+
+def _gain(reference: Plan | float) -> float:
+    return reference.gain if isinstance(reference, Plan) else float(reference)

@@ -1,0 +1,235 @@
+"""Playing learners against instances, exactly and fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from fallow import checks
+from fallow.arrays import IntArray
+from fallow.instance import Instance
+from fallow.kernels import bandits
+from fallow.learners.blind import BlindLearner
+from fallow.learners.ranking_ucb import RankingUCB
+from fallow.protocol import CheckedLearner, Learner, Outcome
+from fallow.trajectory import Recorder, Trajectory
+
+Rewards = Literal["bernoulli", "none", "beta"]
+Seed = int | np.random.SeedSequence
+
+MAX_HORIZON = 2**52
+"""Longest horizon, in rounds: up to here a count is exact as a float too."""
+LOG = 2**18
+"""Runs that a compiled learner plays before they are taken out of its log."""
+
+
+def simulate(
+    instance: Instance,
+    learner: Learner,
+    horizon: int,
+    seed: Seed,
+    rewards: Rewards = "bernoulli",
+    checkpoints: Sequence[int] | IntArray | None = None,
+    concentration: float = 10.0,
+) -> Trajectory:
+    """Let a learner play an instance from rest, and return what it played.
+
+    The simulation is exact. A block costs two plays however many it has: from the second play on
+    its delays are fixed, so the other plays earn one binomial draw a position. The last block is
+    cut at the horizon, and its outcome is not told.
+
+    Parameters
+    ----------
+    instance
+        What to play against.
+    learner
+        Anything with `ask` and `tell`; afterwards it has learned what this run taught it.
+    horizon
+        Rounds to play, T.
+    seed
+        Of the rewards.
+    rewards
+        "bernoulli", 0 or 1; "none", no noise: feedback is the expectation; "beta", on [0, 1] with
+        the given concentration (a + b of the distribution), one draw a pull.
+    checkpoints
+        Rounds at which totals are kept. By default every run of equal blocks is kept, so that
+        totals can be asked for at any round; with checkpoints, memory does not grow with the
+        horizon.
+    concentration
+        Of the beta distribution.
+
+    Examples
+    --------
+    >>> from fallow import LowSwitch, catalog
+    >>> instance = catalog.figure3()
+    >>> run = simulate(instance, LowSwitch(arms=2, horizon=10**12), horizon=10**12, seed=0)
+    >>> int(run.switches(at=10**12))
+    11
+    """
+    rounds = checks.whole_number("horizon", horizon, minimum=1)
+    if rounds > MAX_HORIZON:
+        raise ValueError(f"horizon must be at most {MAX_HORIZON:,}, got {rounds:,}")
+    checks.one_of("rewards", rewards, ("bernoulli", "none", "beta"))
+    checks.positive("concentration", concentration)
+    generator = np.random.default_rng(seed)
+    recorder = Recorder(instance.means, _checked_checkpoints(checkpoints, rounds))
+    if isinstance(learner, RankingUCB | BlindLearner) and _starts_afresh(learner, rewards):
+        noisy = rewards == "bernoulli"
+        _play_compiled(instance, learner, rounds, noisy, generator, recorder)
+    else:
+        draw_one, draw_many = _draws(rewards, generator, concentration)
+        _play_blocks(instance, learner, rounds, draw_one, draw_many, recorder)
+    return recorder.trajectory()
+
+
+def _starts_afresh(learner: CheckedLearner, rewards: Rewards) -> bool:
+    """Tell whether the compiled loops can play: no block is under way, and no beta is drawn."""
+    return learner.pending is None and rewards != "beta"
+
+
+def _play_blocks(
+    instance: Instance,
+    learner: Learner,
+    horizon: int,
+    draw_one: Callable[[float], float],
+    draw_many: Callable[[float, int], float],
+    recorder: Recorder,
+) -> None:
+    """Play any learner, block by block."""
+    means = instance.means.tolist()
+    rested = len(means[0])
+    last = [-rested] * len(means)
+    now = 0
+    while now < horizon:
+        block = learner.ask()
+        arms, plays = block
+        number = recorder.number(arms)
+        if number is None or plays < 1:
+            number = _registered(arms, plays, len(means), recorder)
+        length = len(arms)
+        if length * plays > horizon - now:
+            recorder.append(number, horizon - now)
+            return
+        recorder.append(number, length * plays)
+        first = []
+        for arm in arms:
+            delay = now - last[arm]
+            first.append(draw_one(means[arm][delay - 1 if delay < rested else -1]))
+            last[arm] = now
+            now += 1
+        if plays == 1:
+            learner.tell(block, Outcome(first, [0.0] * length))
+            continue
+        rest = []
+        for arm in arms:
+            delay = now - last[arm]
+            rest.append(draw_many(means[arm][delay - 1 if delay < rested else -1], plays - 1))
+            last[arm] = now
+            now += 1
+        # All further plays repeat the second one.
+        skipped = (plays - 2) * length
+        now += skipped
+        for arm in set(arms):
+            last[arm] += skipped
+        learner.tell(block, Outcome(first, rest))
+
+
+def _registered(arms: tuple[int, ...], plays: int, count: int, recorder: Recorder) -> int:
+    """Check a block of a learner, and give its cycle a number."""
+    checks.whole_number("plays of the learner's block", plays, minimum=1)
+    checked = checks.whole_numbers("arms of the learner's block", arms, minimum=0)
+    if max(checked) >= count:
+        raise ValueError(
+            f"arms of the learner's block must be from 0 to {count - 1}, got {max(checked)}"
+        )
+    return recorder.register(tuple(arms))
+
+
+def _draws(
+    rewards: Rewards, generator: np.random.Generator, concentration: float
+) -> tuple[Callable[[float], float], Callable[[float, int], float]]:
+    """Return how the reward of one pull, and the sum of many alike, come from their mean."""
+    if rewards == "none":
+        return (lambda mean: mean), (lambda mean, count: mean * count)
+    if rewards == "beta":
+
+        def beta(mean: float, count: int = 1) -> float:
+            if mean in (0.0, 1.0):
+                return mean * count
+            shape = concentration * mean, concentration * (1 - mean)
+            total = 0.0
+            while count > 0:  # in pieces, as the sum of beta variables has no short cut
+                total += generator.beta(*shape, size=min(count, 2**16)).sum()
+                count -= 2**16
+            return float(total)
+
+        return beta, beta
+    random, binomial = generator.random, generator.binomial
+
+    def one(mean: float) -> float:
+        return 1.0 if random() < mean else 0.0
+
+    def many(mean: float, count: int) -> float:
+        return one(mean) if count == 1 else float(binomial(count, mean))
+
+    return one, many
+
+
+def _play_compiled(
+    instance: Instance,
+    learner: RankingUCB | BlindLearner,
+    horizon: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    recorder: Recorder,
+) -> None:
+    """Play a learner whose decisions are compiled, a full log of runs at a time."""
+    arms, rested = instance.means.shape
+    if len(learner.statistics.counts) != arms:
+        raise ValueError(
+            f"learner must have as many arms as the instance, {arms}, "
+            f"got {len(learner.statistics.counts)}"
+        )
+    table = bandits.Table(instance.means, np.full(arms, -rested), np.zeros(1, np.int64))
+    log = bandits.Log(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
+    if isinstance(learner, RankingUCB):
+        cycles = [learner.order[: choice + 1] for choice in range(arms)]
+        order = np.array(learner.order)
+    else:
+        cycles = [(arm,) for arm in range(arms)]
+    for cycle in cycles:
+        recorder.register(cycle)
+    while table.clock[0] < horizon:
+        if isinstance(learner, RankingUCB):
+            runs = bandits.play_rankings(
+                table, learner.statistics, order, horizon, noisy, generator, log
+            )
+        else:
+            runs = bandits.play_arms(
+                table,
+                learner.statistics,
+                learner.kind,
+                learner.parameter,
+                horizon,
+                noisy,
+                generator,
+                learner.generator or generator,
+                log,
+            )
+        recorder.extend(log.numbers[:runs].copy(), log.pulls[:runs].copy())
+
+
+def _checked_checkpoints(
+    checkpoints: Sequence[int] | IntArray | None, horizon: int
+) -> IntArray | None:
+    if checkpoints is None:
+        return None
+    rounds = np.array(checks.whole_numbers("checkpoints", checkpoints, minimum=0))
+    if (np.diff(rounds) <= 0).any() or rounds[-1] > horizon:
+        raise ValueError(
+            f"checkpoints must increase up to at most the horizon, {horizon}, "
+            f"got {checks.short(rounds.tolist())}"
+        )
+    return rounds

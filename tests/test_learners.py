@@ -1,0 +1,328 @@
+"""Every learner keeps the contract, and does what its algorithm says."""
+
+import math
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from learner_contract import HORIZON, LearnerContract
+from strategies import generic_instances
+
+import fallow
+from fallow import (
+    UCB1,
+    BanditRanker,
+    Block,
+    EpsilonGreedy,
+    Follow,
+    Instance,
+    LowSwitch,
+    Outcome,
+    RankingUCB,
+    RankThenCut,
+    SlidingWindowUCB,
+    ThompsonSampling,
+    catalog,
+    ghost,
+    optimal,
+    ranking_gains,
+    simulate,
+)
+from fallow.protocol import CheckedLearner
+
+
+class TestLowSwitch(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return LowSwitch(4, HORIZON, order=[2, 0, 1, 3], confidence_scale=0.1)
+
+
+class TestRankingUCB(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return RankingUCB(4, order=[2, 0, 1, 3])
+
+
+class TestBanditRanker(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return BanditRanker(4, delta=0.1)
+
+
+class TestCalibratedBanditRanker(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return BanditRanker(4, delta=0.1, max_delay=3, budget=2000)
+
+
+class TestFrugalBanditRanker(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return BanditRanker(4, delta=0.1, max_delay=3, frugal=True)
+
+
+class TestRankThenCut(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return RankThenCut(4, HORIZON, max_delay=3, budget=1000)
+
+
+class TestFollow(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return Follow(ghost(catalog.random_geometric(arms=4, max_delay=3, seed=8)))
+
+
+class TestUCB1(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return UCB1(4)
+
+
+class TestThompsonSampling(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return ThompsonSampling(4, seed=3)
+
+
+class TestEpsilonGreedy(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return EpsilonGreedy(4, seed=3)
+
+
+class TestSlidingWindowUCB(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return SlidingWindowUCB(4, window=50)
+
+
+@given(st.integers(0, 10**6))
+def test_ranking_ucb_plays_bit_for_bit_what_the_paper_says(seed: int) -> None:
+    instance = catalog.random_table(arms=5, max_delay=4, seed=seed)
+    instance = Instance.from_means(instance.means[instance.order])
+    oracle = reference.RankingUCB(instance.means.tolist(), np.random.default_rng(seed))
+    expected = reference.played(instance.means.tolist(), oracle.run(700))
+    run = simulate(instance, RankingUCB(5), 700, seed)
+    at = np.arange(701)
+    total = np.concatenate([[0], np.cumsum(expected)])
+    np.testing.assert_allclose(run.expected_reward(at), total, rtol=0, atol=1e-10)
+
+
+def test_figure3_without_noise_is_the_printed_one() -> None:
+    """Read off the figure: pi_ucb about 298 and -35, pi_low about 10 and -1."""
+    instance = catalog.figure3()
+    best = ghost(instance)
+    ucb = simulate(instance, RankingUCB(2), 1000, seed=0, rewards="none")
+    low = simulate(instance, LowSwitch(2, 1000), 1000, seed=0, rewards="none")
+    assert ucb.switches(1000) == 333
+    assert float(ucb.regret(best, 1000, switching_cost=1)) == pytest.approx(296.5667, abs=1e-3)
+    assert float(ucb.regret(best, 1000)) == pytest.approx(-36.4333, abs=1e-3)
+    assert low.switches(1000) == 7
+    assert float(low.regret(best, 1000, switching_cost=1)) == pytest.approx(5.8333, abs=1e-3)
+    assert float(low.regret(best, 1000)) == pytest.approx(-1.1667, abs=1e-3)
+
+
+def test_low_switch_has_the_papers_stages_and_widths() -> None:
+    learner = LowSwitch(arms=7, horizon=1000)
+    assert learner.stages == 4
+    widths = [2 * learner.width(stage) for stage in (1, 2, 3, 4)]
+    assert widths == pytest.approx([1.67, 0.70, 0.46, 0.37], abs=0.006)
+    assert learner.stage_rounds(1) == pytest.approx(math.sqrt(1000))
+
+
+def test_stages_grow_as_the_log_of_the_log_of_the_horizon() -> None:
+    stages = [LowSwitch(arms=7, horizon=10**power).stages for power in range(3, 16)]
+    for power, count in zip(range(3, 16), stages, strict=True):
+        assert count <= math.log2(math.log2(10**power)) + 2
+    assert stages == sorted(stages)
+    assert stages[-1] <= stages[0] + 4
+
+
+@given(generic_instances(), st.integers(1, 10**5), st.floats(0.01, 1), st.integers(0, 100))
+def test_low_switch_never_switches_more_than_its_bound(
+    instance: Instance, horizon: int, scale: float, seed: int
+) -> None:
+    learner = LowSwitch(instance.arms, horizon, confidence_scale=scale)
+    run = simulate(instance, learner, horizon, seed)
+    assert run.switches(horizon) <= instance.arms * learner.stages
+
+
+def test_low_switch_keeps_what_is_within_two_widths() -> None:
+    learner = LowSwitch(arms=3, horizon=10**6, confidence_scale=0.5)
+    bar = 2 * learner.width(1)
+    averages = {1: 0.9, 2: 0.9 - bar + 1e-6, 3: 0.9 - bar - 1e-6}
+    for arms, average in averages.items():
+        block = learner.ask()
+        assert block.arms == tuple(range(arms))
+        assert block.plays == math.ceil(1000 / (arms * 3)) + 1
+        # A first play of zeros must not matter.
+        rest = [average * (block.plays - 1)] * arms
+        learner.tell(block, Outcome([0.0] * arms, rest))
+    assert learner.active == (1, 2)
+    assert learner.stage == 2
+
+
+def test_a_policy_left_alone_is_played_to_the_horizon() -> None:
+    learner = LowSwitch(arms=2, horizon=10_000, confidence_scale=1e-6)
+    for value in (0.0, 1.0):
+        block = learner.ask()
+        learner.tell(block, Outcome([value] * len(block.arms), [0.9 * value] * len(block.arms)))
+    played = math.ceil(100 / 2) + 1 + 2 * (math.ceil(100 / 4) + 1)
+    assert learner.ask() == Block((0, 1), math.ceil((10_000 - played) / 2))
+
+
+def test_theorem3_holds_with_the_constants_of_its_proof() -> None:
+    """In 1,000 runs the regret stays under the bound; it may fail in a share delta of them."""
+    horizon, delta, arms = 10_000, 0.1, 4
+    failures = 0
+    for seed in range(1000):
+        instance = catalog.random_geometric(arms=arms, max_delay=3, seed=seed % 50)
+        learner = LowSwitch(arms, horizon, delta, order=instance.order.tolist())
+        run = simulate(instance, learner, horizon, seed, checkpoints=[horizon])
+        stages = learner.stages
+        widths = sum(
+            4 * learner.stage_rounds(stage) * learner.width(stage - 1)
+            for stage in range(2, stages + 1)
+        )
+        bound = arms**2 * stages + learner.stage_rounds(1) + widths
+        failures += float(run.regret(ghost(instance), horizon)) > bound
+    assert failures <= delta * 1000
+
+
+def test_theorem3_bound_is_not_empty() -> None:
+    """At a long horizon the bound is below what the worst ranking policy would lose."""
+    learner = LowSwitch(4, 10**9)
+    widths = sum(
+        4 * learner.stage_rounds(stage) * learner.width(stage - 1)
+        for stage in range(2, learner.stages + 1)
+    )
+    assert 16 * learner.stages + learner.stage_rounds(1) + widths < 0.01 * 10**9
+
+
+def test_theorem4_order_is_right_in_enough_runs() -> None:
+    """Of 1,000 runs at most a share delta may end in a wrong order."""
+    delta = 0.1
+    instance = Instance.b2dep([0.1, 0.9, 0.5], [2, 1, 2], [0.9, 0.5])
+    wrong = 0
+    for seed in range(1000):
+        ranker = BanditRanker(3, delta, max_delay=2)
+        simulate(instance, ranker, 20_000, seed, checkpoints=[20_000])
+        assert ranker.unresolved == ()
+        wrong += ranker.order != (1, 2, 0)
+    assert wrong <= delta * 1000
+
+
+@given(st.integers(2, 9), st.integers(1, 6), st.booleans())
+def test_calibrated_samples_find_every_arm_rested(arms: int, delay: int, frugal: bool) -> None:
+    """Without noise, each sample is the baseline, though every earlier delay pays nothing."""
+    baselines = np.linspace(1, 0.3, arms)
+    instance = Instance.blocking(baselines, [delay] * arms)
+    ranker = BanditRanker(arms, 0.1, max_delay=delay, frugal=frugal)
+    horizon = 40 * ranker.ask().pulls * arms
+    simulate(instance, ranker, horizon, seed=0, rewards="none", checkpoints=[horizon])
+    progress = ranker.state()["progress"]
+    assert progress["rounds"] > 2
+    averages = np.array(progress["sums"]) / progress["samples"]
+    np.testing.assert_allclose(averages, baselines, atol=1e-12)
+
+
+def test_calibration_costs_at_most_twice_the_pulls_when_groups_are_full() -> None:
+    for arms, delay in [(4, 3), (8, 3), (12, 5)]:
+        plain = BanditRanker(arms, 0.1)
+        calibrated = BanditRanker(arms, 0.1, max_delay=delay)
+        blocks = []
+        while calibrated.rounds < 1:
+            block = calibrated.ask()
+            blocks.append(block)
+            calibrated.tell(block, Outcome([0.5] * len(block.arms), [0.5] * len(block.arms)))
+        assert sum(block.pulls for block in blocks) == 2 * plain.ask().pulls
+
+
+def test_frugal_calibration_wastes_no_pull_while_enough_arms_are_active() -> None:
+    ranker = BanditRanker(6, 0.1, max_delay=4, frugal=True)
+    assert ranker.ask() == Block((0, 1, 2, 3, 4, 5), 1)
+
+
+def test_equal_arms_are_reported_when_the_budget_ends() -> None:
+    instance = Instance.blocking([0.5, 0.9, 0.5], [1, 1, 1])
+    ranker = BanditRanker(3, 0.1, max_delay=1, budget=20_000)
+    simulate(instance, ranker, 30_000, seed=1)
+    assert ranker.done
+    assert ranker.pulls <= 20_000
+    assert ranker.order[0] == 1
+    assert ranker.unresolved == (0, 2)
+    assert ranker.tree.groups() == [[1], [0, 2]] or ranker.tree.groups() == [[1], [2, 0]]
+    assert ranker.ask() == Block((1,), 2**52)
+
+
+def test_a_wrong_tree_would_show_in_the_order() -> None:
+    """Arms leave in the order best, worst, middle; the walk puts them in their places."""
+    instance = Instance.from_means([[0.5], [0.98], [0.02], [0.6]])
+    ranker = BanditRanker(4, 0.1)
+    simulate(instance, ranker, 100_000, seed=2)
+    assert ranker.order == (1, 3, 0, 2)
+    assert ranker.tree.arm in (1, 2)
+
+
+def test_rank_then_cut_finds_order_and_cutoff_from_nothing() -> None:
+    instance = Instance.b2dep([0.2, 1, 0.6], [1, 1, 1], [0.9])
+    learner = RankThenCut(3, 10**7, max_delay=1)
+    assert learner.stage == "ranking"
+    run = simulate(instance, learner, 10**7, seed=4)
+    assert learner.stage == "cutting"
+    assert learner.ranker.order == (1, 2, 0)
+    assert learner.cutter is not None
+    best = int(ranking_gains(instance).argmax()) + 1
+    assert best in learner.cutter.active
+    assert float(run.expected_reward(10**7)) / 10**7 > 0.97 * ghost(instance).gain
+
+
+def test_following_the_optimum_earns_it() -> None:
+    instance = catalog.figure2(seed=1)
+    plan = optimal(instance)
+    run = simulate(instance, Follow(plan), 10**15, seed=0)
+    assert float(run.expected_reward(10**15)) / 10**15 == pytest.approx(plan.gain, abs=1e-12)
+    assert run.switches(10**15) == 0
+
+
+@pytest.mark.parametrize(
+    "learner", [UCB1(3), ThompsonSampling(3), EpsilonGreedy(3, 0.01), SlidingWindowUCB(3, 500)]
+)
+def test_blind_learners_find_the_best_arm_where_delays_do_not_matter(
+    learner: CheckedLearner,
+) -> None:
+    instance = Instance.from_means([[0.2], [0.8], [0.4]])
+    run = simulate(instance, learner, 20_000, seed=0)
+    assert float(run.regret(0.8, 20_000)) < 0.1 * 20_000 * 0.4
+
+
+def test_a_window_forgets_what_is_older() -> None:
+    learner = SlidingWindowUCB(2, window=10)
+    for _ in range(25):
+        block = learner.ask()
+        learner.tell(block, Outcome([float(block.arms[0])], [0.0]))
+    assert learner.statistics.counts.sum() == 10
+    assert learner.statistics.sums[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: LowSwitch(0, 10), "arms must be a whole number >= 1, got 0"),
+        (lambda: LowSwitch(2, 0), "horizon must be a whole number >= 1, got 0"),
+        (lambda: LowSwitch(2, 10, delta=0), "delta must lie strictly between 0 and 1, got 0"),
+        (lambda: LowSwitch(2, 10, order=[0, 0]), "order must hold each arm from 0 to 1 once"),
+        (
+            lambda: LowSwitch(2, 10, confidence_scale=0),
+            "confidence_scale must be finite and above 0",
+        ),
+        (lambda: RankingUCB(2, order=[1]), "order must hold each arm from 0 to 1 once, got"),
+        (lambda: BanditRanker(1, max_delay=2), "arms must be a whole number >= 2, got 1"),
+        (lambda: BanditRanker(2, max_delay=0), "max_delay must be a whole number >= 1, got 0"),
+        (lambda: BanditRanker(2, budget=-1), "budget must be a whole number >= 0, got -1"),
+        (lambda: EpsilonGreedy(2, epsilon=2), r"epsilon must be a number in \[0, 1\], got 2"),
+        (lambda: SlidingWindowUCB(2, window=0), "window must be a whole number >= 1, got 0"),
+        (lambda: ThompsonSampling(2, seed=-1), "seed must be a whole number >= 0, got -1"),
+        (lambda: RankThenCut(3, 10, delta=1), "delta must lie strictly between 0 and 1, got 1"),
+    ],
+)
+def test_bad_parameters_are_named(build: type, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_a_single_arm_is_ranked_at_once() -> None:
+    assert BanditRanker(1).done
+    assert fallow.RankThenCut(1, 100).stage == "cutting"

@@ -1,0 +1,187 @@
+"""The simulator: distribution of rewards, what it refuses, and many runs at once."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from test_trajectory import Scripted
+
+from fallow import (
+    Block,
+    Instance,
+    LowSwitch,
+    Outcome,
+    RankingUCB,
+    ThompsonSampling,
+    catalog,
+    estimate,
+    replicate,
+    simulate,
+)
+
+BLOCK = Block((0, 1, 0), plays=41)
+INSTANCE = Instance.from_means([[0.2, 0.45, 0.7, 0.9], [0.1, 0.3, 0.6, 0.8]])
+
+
+def outcomes(rewards: Any, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Total of the first and of the other plays of a block, in many seeded runs."""
+    totals = []
+    for seed in range(count):
+        learner = Scripted([BLOCK])
+        simulate(INSTANCE, learner, BLOCK.pulls, seed, rewards=rewards)
+        totals.append([*learner.outcomes[0].first, *learner.outcomes[0].rest])
+    return np.array(totals)
+
+
+def block_means() -> tuple[list[float], list[float]]:
+    """Means by position of the first play and of the others, by hand."""
+    return [0.9, 0.8, 0.45], [0.2, 0.6, 0.45]
+
+
+def assert_close_to_binomial(sample: Any, trials: int, mean: float) -> None:
+    """Mean and variance of the sample within 6 standard errors: fails by chance once in 1e8."""
+    runs = len(sample)
+    variance = trials * mean * (1 - mean)
+    assert abs(np.mean(sample) - trials * mean) < 6 * math.sqrt(variance / runs) + 1e-12
+    fourth = variance * (1 + 3 * variance * (1 - 2 / trials)) - variance**2
+    assert abs(np.var(sample) - variance) < 6 * math.sqrt(max(fourth, 0.0) / runs) + 0.01
+
+
+def test_bernoulli_totals_are_binomial() -> None:
+    totals = outcomes("bernoulli", 4000)
+    first, rest = block_means()
+    for position in range(3):
+        assert set(np.unique(totals[:, position])) <= {0.0, 1.0}
+        assert_close_to_binomial(totals[:, position], 1, first[position])
+        assert_close_to_binomial(totals[:, 3 + position], 40, rest[position])
+
+
+def test_bernoulli_totals_equal_playing_round_by_round() -> None:
+    """Two-sample Kolmogorov-Smirnov at a false-alarm rate of 1e-6."""
+    runs = 4000
+    _, rest = block_means()
+    generator = np.random.default_rng(99)
+    blocks = outcomes("bernoulli", runs)[:, 3]
+    rounds = (generator.random((runs, 40)) < rest[0]).sum(axis=1)
+    values = np.arange(41)
+    distance = np.abs(
+        np.searchsorted(np.sort(blocks), values, side="right")
+        - np.searchsorted(np.sort(rounds), values, side="right")
+    ).max()
+    assert distance / runs < math.sqrt(-math.log(1e-6 / 2) / 2 * 2 / runs)
+
+
+def test_without_noise_feedback_is_the_expectation() -> None:
+    first, rest = block_means()
+    np.testing.assert_allclose(outcomes("none", 1)[0], [*first, *(40 * np.array(rest))])
+
+
+def test_beta_rewards_have_their_mean_and_spread() -> None:
+    totals = outcomes("beta", 4000)
+    first, rest = block_means()
+    for position in range(3):
+        for column, mean, count in ((position, first, 1), (3 + position, rest, 40)):
+            variance = count * mean[position] * (1 - mean[position]) / 11
+            error = 6 * math.sqrt(variance / 4000) + 1e-9
+            assert abs(totals[:, column].mean() - count * mean[position]) < error
+            assert totals[:, column].var() == pytest.approx(variance, rel=0.2, abs=1e-9)
+
+
+def test_certain_arms_stay_certain_under_beta_rewards() -> None:
+    learner = Scripted([Block((0, 1), 5)])
+    simulate(Instance.from_means([[0.0], [1.0]]), learner, 10, seed=0, rewards="beta")
+    assert learner.outcomes == [Outcome([0.0, 1.0], [0.0, 4.0])]
+
+
+def test_the_cost_of_a_block_does_not_grow_with_its_plays() -> None:
+    learner = Scripted([Block((0, 1), 10**14), Block((0,), 10**14), Block((1,), 10**15)])
+    run = simulate(catalog.figure3(), learner, 10**15, seed=0, checkpoints=[10**15])
+    assert run.switches(10**15) == 2
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (Block((2,)), "arms of the learner's block must be from 0 to 1, got 2"),
+        (Block((-1,)), "arms of the learner's block must be whole numbers >= 0, got -1"),
+        (Block(()), "arms of the learner's block must hold at least one number"),
+        (Block((0,), 0), "plays of the learner's block must be a whole number >= 1, got 0"),
+        (Block((0,), -3), "plays of the learner's block must be a whole number >= 1, got -3"),
+        (Block((0.5,)), "arms of the learner's block must be whole numbers"),  # type: ignore[arg-type]
+    ],
+)
+def test_wrong_blocks_are_named(block: Block, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        simulate(catalog.figure3(), Scripted([Block((0,), 1), block]), 10, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number >= 1, got 0"),
+        ({"horizon": 2.5}, "horizon must be a whole number >= 1, got 2.5"),
+        ({"horizon": 10**17}, "horizon must be at most 4,503,599,627,370,496"),
+        ({"rewards": "gauss"}, "rewards must be one of bernoulli, none, beta, got 'gauss'"),
+        ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
+        ({"checkpoints": [5, 3]}, "checkpoints must increase up to at most the horizon, 10"),
+        ({"checkpoints": [5, 11]}, "checkpoints must increase up to at most the horizon, 10"),
+        ({"checkpoints": []}, "checkpoints must hold at least one number"),
+        ({"learner": RankingUCB(3)}, "learner must have as many arms as the instance, 2, got 3"),
+    ],
+)
+def test_wrong_arguments_are_named(changes: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"learner": RankingUCB(2), "horizon": 10, "seed": 0} | changes
+    with pytest.raises(ValueError, match=message):
+        simulate(catalog.figure3(), **arguments)
+
+
+LEARNERS: dict[str, Callable[[Instance, int], Any]] = {
+    "low": lambda *_: LowSwitch(7, 500),
+    "ucb": lambda *_: RankingUCB(7),
+    "thompson": lambda _, seed: ThompsonSampling(7, seed),
+}
+
+
+def test_the_number_of_workers_changes_nothing() -> None:
+    one, four = (
+        replicate(catalog.figure2, LEARNERS, 500, runs=12, seed=3, workers=workers)
+        for workers in (1, 4)
+    )
+    assert one.rewards.tobytes() == four.rewards.tobytes()
+    assert one.switches.tobytes() == four.switches.tobytes()
+    assert one.gains["ghost"].tobytes() == four.gains["ghost"].tobytes()
+
+
+def test_learners_of_a_call_meet_the_same_instances_and_random_numbers() -> None:
+    twins = {"a": LEARNERS["ucb"], "b": LEARNERS["ucb"]}
+    study = replicate(catalog.figure2, twins, 300, runs=5, seed=1)
+    assert study.rewards[0].tobytes() == study.rewards[1].tobytes()
+    assert estimate(study.regret("a") - study.regret("b")).half_width.max() == 0
+    assert len(set(study.gains["ghost"])) > 1
+    assert len({tuple(run) for run in study.rewards[0].tolist()}) == 5
+
+
+def test_regret_is_the_references_lead_plus_switches() -> None:
+    study = replicate(catalog.figure3(), {"ucb": lambda *_: RankingUCB(2)}, 400, runs=3, seed=0)
+    expected = 0.7 * study.rounds - study.rewards[0] + 2 * study.switches[0]
+    np.testing.assert_allclose(study.regret("ucb", switching_cost=2), expected)
+    frame = study.frame()
+    assert frame.columns == ["learner", "run", "round", "expected_reward", "switches"]
+    assert len(frame) == 3 * len(study.rounds)
+
+
+def test_an_error_in_a_run_reaches_the_caller() -> None:
+    with pytest.raises(ValueError, match="arms of the learner's block"):
+        replicate(
+            catalog.figure3(), {"bad": lambda *_: Scripted([Block((9,))])}, 10, runs=3, seed=0
+        )
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    """95 % of 4,000 intervals of 6 normal values; 6 standard errors, a chance below 1e-8."""
+    draws = np.random.default_rng(5).normal(size=(6, 4000))
+    mean, half_width = estimate(draws)
+    covered = (np.abs(mean) < half_width).mean()
+    assert abs(covered - 0.95) < 6 * math.sqrt(0.95 * 0.05 / 4000)
