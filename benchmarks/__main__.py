@@ -6,13 +6,17 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import exact, index_policy, quality, startup
+from benchmarks import exact, index_policy, quality, simulation, startup, theory
 
 QUESTIONS = (
     exact.measure,
     index_policy.measure,
     quality.measure,
     quality.measure_larger,
+    simulation.measure,
+    theory.measure_stages,
+    theory.measure_theorem3,
+    theory.measure_theorem4,
     startup.measure,
 )
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
