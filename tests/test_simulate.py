@@ -108,6 +108,7 @@ def test_the_cost_of_a_block_does_not_grow_with_its_plays() -> None:
         (Block((-1,)), "arms of the learner's block must be whole numbers >= 0, got -1"),
         (Block(()), "arms of the learner's block must hold at least one number"),
         (Block((0,), 0), "plays of the learner's block must be a whole number >= 1, got 0"),
+        (Block((0,), 1.5), "plays of the learner's block must be a whole number >= 1, got 1.5"),  # type: ignore[arg-type]
         (Block((0,), -3), "plays of the learner's block must be a whole number >= 1, got -3"),
         (Block((0.5,)), "arms of the learner's block must be whole numbers"),  # type: ignore[arg-type]
     ],
@@ -135,6 +136,16 @@ def test_wrong_arguments_are_named(changes: dict[str, Any], message: str) -> Non
     arguments: dict[str, Any] = {"learner": RankingUCB(2), "horizon": 10, "seed": 0} | changes
     with pytest.raises(ValueError, match=message):
         simulate(catalog.figure3(), **arguments)
+
+
+def test_a_subclass_is_played_by_its_own_rules() -> None:
+    class Stubborn(RankingUCB):
+        def _choose(self) -> Block:
+            return Block((1,), 2)
+
+    run = simulate(catalog.figure3(), Stubborn(2), 100, seed=0)
+    assert run.switches(100) == 0
+    assert float(run.expected_reward(2)) == pytest.approx(13 / 15 * 1.7)
 
 
 LEARNERS: dict[str, Callable[[Instance, int], Any]] = {

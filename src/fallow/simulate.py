@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 
@@ -11,9 +11,15 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels import bandits
-from fallow.learners.blind import BlindLearner
+from fallow.learners.blind import (
+    UCB1,
+    BlindLearner,
+    EpsilonGreedy,
+    SlidingWindowUCB,
+    ThompsonSampling,
+)
 from fallow.learners.ranking_ucb import RankingUCB
-from fallow.protocol import CheckedLearner, Learner, Outcome
+from fallow.protocol import Learner, Outcome
 from fallow.trajectory import Recorder, Trajectory
 
 Rewards = Literal["bernoulli", "none", "beta"]
@@ -75,7 +81,7 @@ def simulate(
     checks.positive("concentration", concentration)
     generator = np.random.default_rng(seed)
     recorder = Recorder(instance.means, _checked_checkpoints(checkpoints, rounds))
-    if isinstance(learner, RankingUCB | BlindLearner) and _starts_afresh(learner, rewards):
+    if _is_compiled(learner) and learner.pending is None and rewards != "beta":
         noisy = rewards == "bernoulli"
         _play_compiled(instance, learner, rounds, noisy, generator, recorder)
     else:
@@ -84,9 +90,9 @@ def simulate(
     return recorder.trajectory()
 
 
-def _starts_afresh(learner: CheckedLearner, rewards: Rewards) -> bool:
-    """Tell whether the compiled loops can play: no block is under way, and no beta is drawn."""
-    return learner.pending is None and rewards != "beta"
+def _is_compiled(learner: Learner) -> TypeGuard[RankingUCB | BlindLearner]:
+    """Tell whether the learner has a compiled loop; a subclass may decide otherwise, so not."""
+    return type(learner) in (RankingUCB, UCB1, SlidingWindowUCB, ThompsonSampling, EpsilonGreedy)
 
 
 def _play_blocks(
@@ -104,9 +110,9 @@ def _play_blocks(
     now = 0
     while now < horizon:
         block = learner.ask()
-        arms, plays = block
+        arms, plays = tuple(block.arms), block.plays
         number = recorder.number(arms)
-        if number is None or plays < 1:
+        if number is None or type(plays) is not int or plays < 1:
             number = _registered(arms, plays, len(means), recorder)
         length = len(arms)
         if length * plays > horizon - now:
@@ -144,7 +150,7 @@ def _registered(arms: tuple[int, ...], plays: int, count: int, recorder: Recorde
         raise ValueError(
             f"arms of the learner's block must be from 0 to {count - 1}, got {max(checked)}"
         )
-    return recorder.register(tuple(arms))
+    return recorder.register(arms)
 
 
 def _draws(
