@@ -61,12 +61,12 @@ def test_numbers_and_delay_vectors_are_in_bijection(delays: list[int]) -> None:
     space = _space(np.array(delays))
     vectors = set()
     for number in range(space.completions[-1, 0]):
-        recent = states.recent_of(number, space)
-        pulled = [(arm, age) for age, arm in enumerate(recent, start=1) if arm != states.NOBODY]
-        assert all(age <= delays[arm] for arm, age in pulled)
-        assert len({arm for arm, _ in pulled}) == len(pulled)
-        assert states.number_of(recent, space) == number
-        vectors.add(tuple(recent))
+        ages = states.ages_of(number, space)
+        pulled = [age for age in ages if age != states.RESTED]
+        assert all(age <= delay for age, delay in zip(ages, delays, strict=True))
+        assert len(set(pulled)) == len(pulled)
+        assert states.number_of(ages, space) == number
+        vectors.add(tuple(ages))
     assert len(vectors) == space.completions[-1, 0]
 
 

@@ -1,12 +1,10 @@
 """Reachable delay vectors, numbered without gaps, and policy iteration over them.
 
-A delay vector is held as `recent`: `recent[age - 1]` is the arm last pulled `age` rounds ago, or
-NOBODY where that arm was pulled again since or is rested by now (its delay is below the age). Arms
-not in `recent` are rested. Every list of distinct arms, each no older than its delay, is reached by
-pulling the newest arm of the list in the rounds that belong to nobody. So the vectors are counted
-and numbered with `completions[age, placed]`: the ways to fill ages 1 .. age when `placed` arms
-stand at older ages. Somebody was pulled one round ago, so age 1 is nobody's only if some arm has
-delay 0.
+A delay vector is held as `ages`: the rounds since each arm was pulled, RESTED for a rested arm.
+Every vector of distinct ages, each at most the arm's delay, is reached by pulling the youngest arm
+in all rounds that belong to nobody. So the vectors are counted and numbered with `completions[age,
+placed]`: the ways to fill ages 1 .. age when `placed` arms stand at older ages. Somebody was pulled
+one round ago, so age 1 is nobody's only if some arm has delay 0.
 """
 
 from typing import NamedTuple
@@ -19,7 +17,7 @@ from fallow.kernels import compiled
 
 Int32Array = npt.NDArray[np.int32]
 
-NOBODY = -1
+RESTED = 0
 TOLERANCE = 1e-12
 
 
@@ -60,46 +58,53 @@ def _if_nobody(space: Space, age: int, placed: int) -> int:
 
 
 @compiled
-def number_of(recent: IntArray, space: Space) -> int:
+def number_of(ages: IntArray, space: Space) -> int:
     """Return the number of a delay vector."""
     number = 0
-    placed = 0
-    for age in range(len(recent), 0, -1):
-        arm = recent[age - 1]
-        if arm == NOBODY:
-            continue
-        smaller = 0  # arms before this one that could stand here
-        for other in range(arm):
-            smaller += space.delays[other] >= age
-        for older in range(age, len(recent)):
-            smaller -= NOBODY < recent[older] < arm
+    bound = space.completions.shape[0]
+    for placed in range(len(ages)):
+        oldest = -1  # of the arms younger than those before
+        for arm in range(len(ages)):
+            if RESTED < ages[arm] < bound and (oldest == -1 or ages[arm] > ages[oldest]):
+                oldest = arm
+        if oldest == -1:
+            break
+        age = ages[oldest]
+        smaller = 0  # arms before it that could stand here
+        for arm in range(oldest):
+            smaller += space.delays[arm] >= age >= ages[arm]
         number += _if_nobody(space, age, placed)
         number += smaller * space.completions[age - 1, placed + 1]
-        placed += 1
+        bound = age
     return number
 
 
 @compiled
-def recent_of(number: int, space: Space) -> IntArray:
+def ages_of(number: int, space: Space) -> IntArray:
     """Return the delay vector with a number."""
-    ages = space.completions.shape[0] - 1
-    recent = np.full(ages, NOBODY)
-    used = np.zeros(len(space.delays), np.bool_)
-    placed = 0
-    for age in range(ages, 0, -1):
-        skipped = _if_nobody(space, age, placed)
-        if number < skipped:
-            continue
-        smaller, number = divmod(number - skipped, space.completions[age - 1, placed + 1])
-        placed += 1
-        for arm in range(len(used)):
-            if space.delays[arm] >= age and not used[arm]:
+    ages = np.full(len(space.delays), RESTED)
+    bound = space.completions.shape[0]
+    for placed in range(len(ages)):
+        age = 0  # the largest below the bound that somebody has
+        above = bound
+        while above - age > 1:
+            middle = (age + above) // 2
+            if _if_nobody(space, middle, placed) <= number:
+                age = middle
+            else:
+                above = middle
+        if age == 0:
+            break
+        number -= _if_nobody(space, age, placed)
+        smaller, number = divmod(number, space.completions[age - 1, placed + 1])
+        for arm in range(len(ages)):
+            if space.delays[arm] >= age and ages[arm] == RESTED:
                 if smaller == 0:
-                    recent[age - 1] = arm
-                    used[arm] = True
+                    ages[arm] = age
                     break
                 smaller -= 1
-    return recent
+        bound = age
+    return ages
 
 
 @compiled
@@ -113,24 +118,22 @@ def build_graph(means: FloatArray, space: Space, aged_space: Space) -> Graph:
     delays = np.empty((space.completions[-1, 0], arms), np.int32)
     aged = np.empty(len(delays), np.int32)
     for state in range(len(delays)):
-        recent = recent_of(state, space)
-        delays[state] = space.delays + 1
-        for age in range(1, len(recent) + 1):
-            arm = recent[age - 1]
-            if arm != NOBODY:
-                delays[state, arm] = age
-                if space.delays[arm] == age:
-                    recent[age - 1] = NOBODY
-        aged[state] = number_of(recent[:-1], aged_space)
-    successors = np.empty((aged_space.completions[-1, 0], arms), np.int32)
-    recent = np.empty(space.completions.shape[0] - 1, np.int64)
-    for number in range(len(successors)):
-        older = recent_of(number, aged_space)
+        ages = ages_of(state, space)
         for arm in range(arms):
-            recent[:1] = arm if space.delays[arm] > 0 else NOBODY
-            for age in range(2, len(recent) + 1):
-                recent[age - 1] = NOBODY if older[age - 2] == arm else older[age - 2]
-            successors[number, arm] = number_of(recent, space)
+            delays[state, arm] = space.delays[arm] + 1 if ages[arm] == RESTED else ages[arm]
+            if ages[arm] == space.delays[arm]:
+                ages[arm] = RESTED
+        aged[state] = number_of(ages, aged_space)
+    successors = np.empty((aged_space.completions[-1, 0], arms), np.int32)
+    for number in range(len(successors)):
+        older = ages_of(number, aged_space)
+        for arm in range(arms):
+            if older[arm] != RESTED:
+                older[arm] += 1
+        for arm in range(arms):
+            ages = older.copy()
+            ages[arm] = 1 if space.delays[arm] > 0 else RESTED
+            successors[number, arm] = number_of(ages, space)
     return Graph(means, delays, aged, successors)
 
 
