@@ -51,3 +51,5 @@ def generic_instances(draw: st.DrawFn, max_arms: int = 5, max_delay: int = 5) ->
 
 
 instances = st.one_of(b2dep_instances(), tables(), generic_instances())
+tiny_instances = st.one_of(b2dep_instances(3, 4), tables(3, 4), generic_instances(4, 3))
+"""Few enough delay vectors for Karp's algorithm in plain loops."""

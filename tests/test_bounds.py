@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
-from strategies import instances
+from strategies import instances, tiny_instances
 
 from fallow import Instance, upper_bound
 
 
-@given(instances)
+@given(tiny_instances)
 def test_no_policy_exceeds_the_bound(instance: Instance) -> None:
     assert upper_bound(instance) >= reference.optimum(instance.means.tolist()) - 1e-15
 

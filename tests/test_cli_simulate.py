@@ -93,6 +93,15 @@ def test_mistakes_end_in_one_line(options: tuple[str, ...], message: str) -> Non
     assert result.stderr.strip().count("\n") == 0
 
 
+def test_without_an_extra_nothing_is_simulated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fallow.cli.simulate.find_spec", lambda name: None)
+    result = runner.invoke(app, ["simulate", "figure3", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert result.stderr == "fallow: --out needs polars: install fallow with its extra 'data'\n"
+
+
 def test_ctrl_c_leaves_no_half_written_file_and_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fallow.cli", "simulate", "figure2", "--runs", "100000"]
     options = ["--horizon", "1e5", "--learner", "low-switch", "--out", str(tmp_path / "out")]

@@ -7,21 +7,21 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import generic_instances, instances, tables
+from strategies import generic_instances, instances, tables, tiny_instances
 
 from fallow import Instance, catalog, gain, greedy, optimal
 from fallow.kernels import states
 from fallow.planners.optimal import _space, reachable_states
 
 
-@given(instances)
+@given(tiny_instances)
 def test_optimum_matches_karps_algorithm(instance: Instance) -> None:
     plan = optimal(instance)
     assert plan.gain == pytest.approx(reference.optimum(instance.means.tolist()), abs=1e-10)
     assert plan.gain == gain(instance, plan.cycle)
 
 
-@given(instances)
+@given(tiny_instances)
 def test_the_residual_proves_optimality(instance: Instance) -> None:
     plan = optimal(instance)
     assert 0 <= plan.residual < 1e-11

@@ -56,7 +56,7 @@ def test_guarantee_matches_its_definition(instance: Instance) -> None:
     assert found.factor == pytest.approx(min(kept), abs=1e-12)
 
 
-@given(b2dep_instances())
+@given(b2dep_instances(3, 4))
 def test_the_repaired_guarantee_holds(instance: Instance) -> None:
     promised = guarantee(instance).factor * reference.optimum(instance.means.tolist())
     assert ghost(instance).gain >= promised - 1e-12

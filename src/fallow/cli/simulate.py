@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated
@@ -76,6 +77,7 @@ def simulate_command(
         rounds = _whole("--horizon", horizon)
         source = _source(instance, parameters or [])
         if out is not None:
+            _check_extras()
             out.mkdir(parents=True, exist_ok=True)
         study = _study(source, names, rounds, runs, seed, rewards, workers)
         summaries = [_summary(study, name, switching_cost) for name in study.learners]
@@ -86,6 +88,13 @@ def simulate_command(
         if out is not None:
             title = f"{instance} {' '.join(parameters or [])}".strip()
             _write_all(out, _files(study, summaries, switching_cost, title), quiet=as_json)
+
+
+def _check_extras() -> None:
+    """Say what is missing before the work, not after it."""
+    for module, extra in (("polars", "data"), ("matplotlib", "plot")):
+        if find_spec(module) is None:
+            raise ValueError(f"--out needs {module}: install fallow with its extra {extra!r}")
 
 
 def _source(name: str, parameters: Sequence[str]) -> Instance | Callable[[int], Instance]:
