@@ -80,6 +80,7 @@ class LearnerContract:
         """The compiled loop of a learner, where it has one, plays what its object plays."""
         spied, direct = self.fresh(), self.fresh()
         assert self.play(Spy(spied)) == self.play(direct)
+        assert spied.state() == direct.state()
 
     def test_saved_and_restored_at_any_moment_it_goes_on_the_same(self) -> None:
         whole = Spy(self.fresh())
@@ -144,6 +145,9 @@ class LearnerContract:
             Outcome([0.0] * (positions + 1), good.rest),
             Outcome(good.first, []),
             Outcome(0.5, good.rest),  # type: ignore[arg-type]
+            Outcome([None] * positions, good.rest),  # type: ignore[list-item]
+            Outcome(["0.5"] * positions, good.rest),  # type: ignore[list-item]
+            Outcome([[0.5]] * positions, good.rest),  # type: ignore[list-item]
         ]
         for outcome in wrong:
             with pytest.raises(ValueError, match=r"outcome\.(first|rest) must"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import instances
 from test_trajectory import Scripted
 
-from fallow import Block, Instance, catalog, ghost, greedy, simulate
+from fallow import Block, Instance, Outcome, catalog, ghost, greedy, simulate
 from fallow.env import BanditEnv, PolicyLearner
 
 
@@ -56,6 +56,20 @@ def test_rewards_follow_the_means_and_the_seed() -> None:
     assert runs[0] == runs[1]
     # 6 standard errors of 0.0046: wrong by chance once in 1e8.
     assert abs(np.mean(runs[0]) - 0.3) < 6 * np.sqrt(0.21 / 10_000)
+
+
+@pytest.mark.parametrize("action", [-1, 2, 1.7])
+def test_an_action_that_is_no_arm_is_named(action: float) -> None:
+    env = BanditEnv(catalog.figure3())
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="action must be an arm from 0 to 1, got"):
+        env.step(action)  # type: ignore[arg-type]
+
+
+def test_a_policy_is_told_only_what_it_asked_for() -> None:
+    learner = PolicyLearner(lambda delays: delays.argmax(), arms=2, max_delay=2)
+    with pytest.raises(ValueError, match="block must be the one asked for, None"):
+        learner.tell(Block((0,)), Outcome([0.0], [0.0]))
 
 
 def test_a_policy_can_be_simulated_as_a_learner() -> None:

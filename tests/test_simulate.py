@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import reference
 from test_trajectory import Scripted
 
 from fallow import (
@@ -61,11 +62,11 @@ def test_bernoulli_totals_are_binomial() -> None:
 def test_bernoulli_totals_equal_playing_round_by_round() -> None:
     """Two-sample Kolmogorov-Smirnov at a false-alarm rate of 1e-6."""
     runs = 4000
-    _, rest = block_means()
+    means = reference.played(INSTANCE.means.tolist(), list(BLOCK.arms) * BLOCK.plays)
     generator = np.random.default_rng(99)
-    blocks = outcomes("bernoulli", runs)[:, 3]
-    rounds = (generator.random((runs, 40)) < rest[0]).sum(axis=1)
-    values = np.arange(41)
+    blocks = outcomes("bernoulli", runs).sum(axis=1)
+    rounds = (generator.random((runs, len(means))) < means).sum(axis=1)
+    values = np.arange(len(means) + 1)
     distance = np.abs(
         np.searchsorted(np.sort(blocks), values, side="right")
         - np.searchsorted(np.sort(rounds), values, side="right")
@@ -169,9 +170,31 @@ def test_learners_of_a_call_meet_the_same_instances_and_random_numbers() -> None
     twins = {"a": LEARNERS["ucb"], "b": LEARNERS["ucb"]}
     study = replicate(catalog.figure2, twins, 300, runs=5, seed=1)
     assert study.rewards[0].tobytes() == study.rewards[1].tobytes()
-    assert estimate(study.regret("a") - study.regret("b")).half_width.max() == 0
+    assert study.difference("a", "b", switching_cost=1).half_width.max() == 0
     assert len(set(study.gains["ghost"])) > 1
     assert len({tuple(run) for run in study.rewards[0].tolist()}) == 5
+
+
+def test_pairing_narrows_the_interval_of_a_difference() -> None:
+    study = replicate(catalog.figure2, LEARNERS, 500, runs=40, seed=2)
+    paired = study.difference("ucb", "low").half_width[-1]
+    apart = [estimate(study.regret(name)).half_width[-1] for name in ("ucb", "low")]
+    assert paired < math.hypot(*apart)
+    mean = study.regret("ucb")[:, -1].mean() - study.regret("low")[:, -1].mean()
+    assert study.difference("ucb", "low").mean[-1] == pytest.approx(mean)
+
+
+def test_one_learner_needs_no_name() -> None:
+    study = replicate(catalog.figure3(), lambda *_: RankingUCB(2), 50, runs=2, seed=0)
+    assert study.learners == ("learner",)
+
+
+def test_numbers_of_other_types_are_taken_as_whole_numbers() -> None:
+    blocks: list[Any] = [Block((np.int64(0), 1.0), np.int64(3)), Block((0, 1), 2.0)]  # type: ignore[arg-type]
+    run = simulate(catalog.figure3(), Scripted(blocks), 40, seed=0)
+    assert run.switches(40) == 0
+    huge = Block((0, 1, 0, 1), np.int64(2**62))  # type: ignore[arg-type]
+    assert simulate(catalog.figure3(), Scripted([huge]), 40, seed=0).switches(40) == 0
 
 
 def test_regret_is_the_references_lead_plus_switches() -> None:

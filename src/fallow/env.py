@@ -76,6 +76,10 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
 
     def step(self, action: np.int64) -> tuple[IntArray, float, bool, bool, dict[str, Any]]:
         """Pull an arm."""
+        if not self.action_space.contains(action):
+            raise ValueError(
+                f"action must be an arm from 0 to {self.instance.arms - 1}, got {action}"
+            )
         arm = int(action)
         mean = float(self.instance.means[arm, self._delays[arm] - 1])
         reward = float(self.np_random.random() < mean)
@@ -91,6 +95,8 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
 
 class PolicyLearner:
     """A policy from delays to an arm, as any RL library trains it on `BanditEnv`, as a learner.
+
+    It starts at rest, and has no saved state: a policy is code.
 
     Parameters
     ----------
@@ -113,13 +119,18 @@ class PolicyLearner:
         self.policy = policy
         self.max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         self.delays = np.full(checks.whole_number("arms", arms, minimum=1), max_delay + 1)
+        self.pending: Block | None = None
 
     def ask(self) -> Block:
         """Return the arm that the policy pulls at these delays."""
-        return Block((int(self.policy(self.delays.copy())),))
+        self.pending = Block((int(self.policy(self.delays.copy())),))
+        return self.pending
 
     def tell(self, block: Block, outcome: Outcome) -> None:  # noqa: ARG002, the policy is fixed
         """Move on to the next delays."""
+        if self.pending is None or block != self.pending:
+            raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
+        self.pending = None
         self.delays = aged(self.delays, block.arms[0], self.max_delay)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
 
 from fallow import checks
 
@@ -139,14 +140,15 @@ class CheckedLearner(ABC):
 
 
 def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:
-    if not hasattr(rewards, "__len__") or len(rewards) != positions:
+    numbers = checks.numbers(argument, rewards, dimensions=1)
+    if len(numbers) != positions:
         raise ValueError(
             f"{argument} must have one number for each of the block's {positions} arms, "
-            f"got {checks.short(rewards)}"
+            f"got {len(numbers)}"
         )
-    for position, reward in enumerate(rewards):
-        # A sum of rewards may carry a rounding error.
-        if not -1e-9 <= reward <= largest * (1 + 1e-9) or not math.isfinite(reward):
-            raise ValueError(
-                f"{argument} must lie in [0, {largest}], got {reward} at position {position}"
-            )
+    # A sum of rewards may carry a rounding error.
+    wrong = np.flatnonzero(~((numbers >= -1e-9) & (numbers <= largest * (1 + 1e-9))))
+    if wrong.size:
+        raise ValueError(
+            f"{argument} must lie in [0, {largest}], got {numbers[wrong[0]]} at position {wrong[0]}"
+        )

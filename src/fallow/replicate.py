@@ -71,6 +71,16 @@ class Replication:
         regret: FloatArray = self.gains[reference][:, np.newaxis] * self.rounds - earned
         return regret
 
+    def difference(self, learner: str, other: str, switching_cost: float = 0.0) -> Estimate:
+        """Return how much more regret a learner has than another, by round.
+
+        Taken run by run, so what both meet in a run does not widen the interval.
+        """
+        return estimate(
+            self.regret(learner, switching_cost=switching_cost)
+            - self.regret(other, switching_cost=switching_cost)
+        )
+
     def frame(self) -> polars.DataFrame:
         """Return one row for each learner, run and round as a polars frame (extra `data`)."""
         import polars
@@ -89,7 +99,7 @@ class Replication:
 
 def replicate(
     instance: Instance | Family,
-    learners: Mapping[str, Factory],
+    learners: Factory | Mapping[str, Factory],
     horizon: int,
     runs: int,
     seed: int,
@@ -97,6 +107,7 @@ def replicate(
     rewards: Rewards = "bernoulli",
     checkpoints: Sequence[int] | IntArray | None = None,
     references: Mapping[str, Reference] | None = None,
+    concentration: float = 10.0,
     on_run: Callable[[], None] = lambda: None,
 ) -> Replication:
     """Simulate every learner in many runs; the result does not depend on the number of workers.
@@ -106,8 +117,8 @@ def replicate(
     instance
         An instance, or a family: a function from a seed to an instance, drawn anew in each run.
     learners
-        By name, functions from the instance and a seed to a fresh learner. They may hand on what
-        an algorithm is allowed to know, such as `instance.order`.
+        A function from the instance and a seed to a fresh learner, or several by name. It may hand
+        on what an algorithm is allowed to know, such as `instance.order`.
     horizon
         Rounds of each run.
     runs
@@ -122,8 +133,10 @@ def replicate(
         Rounds at which totals are kept; by default `log_rounds(horizon)`.
     references
         By name, planners (or functions to a gain) to compare with; by default ghost.
+    concentration
+        As in `simulate`.
     on_run
-        Called after each run, for progress.
+        Called after each run of a learner, for progress.
 
     Examples
     --------
@@ -136,35 +149,44 @@ def replicate(
     checks.whole_number("runs", runs, minimum=1)
     if workers is not None:
         checks.whole_number("workers", workers, minimum=1)
-    if not learners:
+    checks.whole_number("horizon", horizon, minimum=1)
+    factories = {"learner": learners} if callable(learners) else learners
+    if not factories:
         raise ValueError("learners must name at least one, got none")
     rounds = log_rounds(horizon) if checkpoints is None else np.asarray(checkpoints)
     planners = {"ghost": ghost} if references is None else references
+
+    def gains_on(drawn: Instance) -> list[float]:
+        return [_gain(planner(drawn)) for planner in planners.values()]
+
+    fixed_gains = gains_on(instance) if isinstance(instance, Instance) else None
 
     def run(source: np.random.SeedSequence) -> tuple[FloatArray, IntArray, list[float]]:
         instance_seed, reward_seed, learner_seed = source.spawn(3)
         drawn = instance if isinstance(instance, Instance) else instance(_number(instance_seed))
         totals = []
-        for factory in learners.values():
+        for factory in factories.values():
             learner = factory(drawn, _number(learner_seed))
-            trajectory = simulate(drawn, learner, horizon, reward_seed, rewards, rounds)
+            trajectory = simulate(
+                drawn, learner, horizon, reward_seed, rewards, rounds, concentration
+            )
             totals.append((trajectory.expected_reward(rounds), trajectory.switches(rounds)))
-        gains = [_gain(planner(drawn)) for planner in planners.values()]
-        on_run()
+            on_run()
+        gains = fixed_gains or gains_on(drawn)
         earned, switched = zip(*totals, strict=True)
         return np.array(earned), np.array(switched), gains
 
     sources = np.random.SeedSequence(checks.whole_number("seed", seed, minimum=0)).spawn(runs)
-    with ThreadPoolExecutor(workers or os.cpu_count()) as executor:
-        try:
-            results = list(executor.map(run, sources))
-        except BaseException:
-            executor.shutdown(cancel_futures=True)
-            raise
+    executor = ThreadPoolExecutor(workers or os.cpu_count())
+    try:
+        results = list(executor.map(run, sources))
+    finally:
+        # After an error or Ctrl-C, runs under way go on in their threads but nobody waits for them.
+        executor.shutdown(wait=False, cancel_futures=True)
     earned, switched, gains = zip(*results, strict=True)
     by_reference = np.array(gains).T
     return Replication(
-        tuple(learners),
+        tuple(factories),
         rounds,
         np.stack(earned, axis=1),
         np.stack(switched, axis=1),

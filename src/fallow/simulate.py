@@ -27,6 +27,8 @@ Seed = int | np.random.SeedSequence
 
 MAX_HORIZON = 2**52
 """Longest horizon, in rounds: up to here a count is exact as a float too."""
+MAX_DRAWS = 10**9
+"""Most beta variables drawn for one position of a block, about a minute's work."""
 LOG = 2**18
 """Runs that a compiled learner plays before they are taken out of its log."""
 
@@ -43,8 +45,9 @@ def simulate(
     """Let a learner play an instance from rest, and return what it played.
 
     The simulation is exact. A block costs two plays however many it has: from the second play on
-    its delays are fixed, so the other plays earn one binomial draw a position. The last block is
-    cut at the horizon, and its outcome is not told.
+    its delays are fixed, so the other plays earn one binomial draw a position. (Beta rewards have
+    no such short cut; there a block costs all its pulls.) The last block is cut at the horizon, and
+    its outcome is not told.
 
     Parameters
     ----------
@@ -111,9 +114,11 @@ def _play_blocks(
     while now < horizon:
         block = learner.ask()
         arms, plays = tuple(block.arms), block.plays
-        number = recorder.number(arms)
-        if number is None or type(plays) is not int or plays < 1:
-            number = _registered(arms, plays, len(means), recorder)
+        known = recorder.known(arms)
+        if known is None or type(plays) is not int or plays < 1:
+            arms, plays = _checked_block(arms, plays, len(means))
+            known = recorder.register(arms)
+        number, arms = known
         length = len(arms)
         if length * plays > horizon - now:
             recorder.append(number, horizon - now)
@@ -142,15 +147,15 @@ def _play_blocks(
         learner.tell(block, Outcome(first, rest))
 
 
-def _registered(arms: tuple[int, ...], plays: int, count: int, recorder: Recorder) -> int:
-    """Check a block of a learner, and give its cycle a number."""
-    checks.whole_number("plays of the learner's block", plays, minimum=1)
+def _checked_block(arms: tuple[int, ...], plays: int, count: int) -> tuple[tuple[int, ...], int]:
+    """Return arms and plays of a learner's block as Python integers within their limits."""
+    whole_plays = checks.whole_number("plays of the learner's block", plays, minimum=1)
     checked = checks.whole_numbers("arms of the learner's block", arms, minimum=0)
     if max(checked) >= count:
         raise ValueError(
             f"arms of the learner's block must be from 0 to {count - 1}, got {max(checked)}"
         )
-    return recorder.register(arms)
+    return tuple(checked), whole_plays
 
 
 def _draws(
@@ -164,6 +169,11 @@ def _draws(
         def beta(mean: float, count: int = 1) -> float:
             if mean in (0.0, 1.0):
                 return mean * count
+            if count > MAX_DRAWS:
+                raise ValueError(
+                    f"plays must be at most {MAX_DRAWS:,} with rewards 'beta', which are drawn one "
+                    f"by one, got {count + 1:,}; use rewards 'bernoulli'"
+                )
             shape = concentration * mean, concentration * (1 - mean)
             total = 0.0
             while count > 0:  # in pieces, as the sum of beta variables has no short cut
@@ -198,7 +208,7 @@ def _play_compiled(
             f"learner must have as many arms as the instance, {arms}, "
             f"got {len(learner.statistics.counts)}"
         )
-    table = bandits.Table(instance.means, np.full(arms, -rested), np.zeros(1, np.int64))
+    table = bandits.Table(instance.means, np.full(arms, -rested), np.zeros(2, np.int64))
     log = bandits.Log(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
     if isinstance(learner, RankingUCB):
         cycles = [learner.order[: choice + 1] for choice in range(arms)]
@@ -225,6 +235,8 @@ def _play_compiled(
                 log,
             )
         recorder.extend(log.numbers[:runs].copy(), log.pulls[:runs].copy())
+    if table.clock[bandits.CUT]:
+        learner.ask()  # the block that was cut at the horizon is still under way
 
 
 def _checked_checkpoints(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels.ledger import Cycles, Ledger, account
+from fallow.kernels.ledger import CLOCK, Cycles, Ledger, account
 from fallow.planners.plans import Plan
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ class Trajectory(ABC):
         """Read a trajectory of either kind from an NPZ file."""
         with np.load(path, allow_pickle=False) as arrays:
             if "means" not in arrays:
-                return SampledTrajectory(arrays["rounds"], arrays["rewards"], arrays["switches"])
+                return SampledTrajectory(
+                    arrays["rounds"], arrays["rewards"], arrays["switches"], int(arrays["played"])
+                )
             cycles = Cycles(arrays["arms"], arrays["starts"])
             return RunTrajectory(arrays["means"], cycles, arrays["numbers"], arrays["pulls"])
 
@@ -138,14 +140,15 @@ class SampledTrajectory(Trajectory):
     rounds: IntArray
     rewards: FloatArray
     switch_counts: IntArray
+    played: int
 
     @property
     def horizon(self) -> int:
-        """The last checkpoint."""
-        return int(self.rounds[-1])
+        """Rounds played."""
+        return self.played
 
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
-        places = np.searchsorted(self.rounds, rounds)
+        places = np.minimum(np.searchsorted(self.rounds, rounds), len(self.rounds) - 1)
         missing = np.atleast_1d(rounds)[np.atleast_1d(self.rounds[places] != rounds)]
         if missing.size:
             raise ValueError(
@@ -155,7 +158,12 @@ class SampledTrajectory(Trajectory):
         return self.rewards[places], self.switch_counts[places]
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"rounds": self.rounds, "rewards": self.rewards, "switches": self.switch_counts}
+        return {
+            "rounds": self.rounds,
+            "rewards": self.rewards,
+            "switches": self.switch_counts,
+            "played": np.array(self.played),
+        }
 
 
 class Recorder:
@@ -163,19 +171,19 @@ class Recorder:
 
     def __init__(self, means: FloatArray, checkpoints: IntArray | None) -> None:
         self.means = means
-        self._cycles: dict[tuple[int, ...], int] = {}
+        self._cycles: dict[tuple[int, ...], tuple[int, tuple[int, ...]]] = {}
         self._numbers: list[int] = []
         self._pulls: list[int] = []
         self._kept: list[tuple[Int32Array, IntArray]] = []
         self._sampler = None if checkpoints is None else _Sampler(means, checkpoints)
 
-    def number(self, arms: tuple[int, ...]) -> int | None:
-        """Return the number of a cycle that was registered."""
+    def known(self, arms: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
+        """Return the number and the arms of a cycle if it was registered."""
         return self._cycles.get(arms)
 
-    def register(self, arms: tuple[int, ...]) -> int:
+    def register(self, arms: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
         """Give a new cycle its number."""
-        return self._cycles.setdefault(arms, len(self._cycles))
+        return self._cycles.setdefault(arms, (len(self._cycles), arms))
 
     def append(self, number: int, pulls: int) -> None:
         """Take a whole number of plays of a cycle, or the last pulls of the run."""
@@ -199,7 +207,9 @@ class Recorder:
         self._flush()
         if self._sampler is not None:
             sampler = self._sampler
-            return SampledTrajectory(sampler.checkpoints, sampler.rewards, sampler.switches)
+            return SampledTrajectory(
+                sampler.checkpoints, sampler.rewards, sampler.switches, sampler.played
+            )
         numbers, pulls = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
         return RunTrajectory(self.means, self._cycle_arrays(), numbers, pulls)
 
@@ -229,6 +239,10 @@ class _Sampler:
             counts=np.zeros((arms, width), np.int64),
             totals=np.array([0, 0, -1, 0]),
         )
+
+    @property
+    def played(self) -> int:
+        return int(self._ledger.totals[CLOCK])
 
     def enter(self, cycles: Cycles, numbers: Int32Array, pulls: IntArray) -> None:
         account(

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,11 +19,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    TaskProgressColumn,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from fallow import Instance, Plan, catalog, checks, ghost, optimal, upper_bound
 from fallow.cli.app import app, user_mistakes
@@ -36,17 +39,27 @@ from fallow.replicate import Estimate, Replication, estimate, replicate
 REWARDS = ("bernoulli", "none", "beta")
 
 
+class RateColumn(ProgressColumn):
+    """Runs per second."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, once there is one."""
+        return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a learner has come to at the horizon: means over runs and half-widths at 95 %."""
 
     learner: str
     regret: float
-    regret_half_width: float
+    regret_half_width: float | None
+    more_regret_than_first: float
+    more_regret_than_first_half_width: float | None
     switches: float
-    switches_half_width: float
+    switches_half_width: float | None
     share_of_optimum: float
-    share_of_optimum_half_width: float
+    share_of_optimum_half_width: float | None
 
 
 @app.command("simulate")
@@ -74,6 +87,8 @@ def simulate_command(
         for name in names:
             checks.one_of("--learner", name, LEARNERS)
         checks.one_of("--rewards", rewards, REWARDS)
+        if not 0 <= switching_cost < math.inf:
+            raise ValueError(f"--switching-cost must be finite and >= 0, got {switching_cost}")
         rounds = _whole("--horizon", horizon)
         source = _source(instance, parameters or [])
         if out is not None:
@@ -123,11 +138,11 @@ def _study(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TaskProgressColumn(show_speed=True),
+        RateColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("runs", total=runs)
+        task = progress.add_task("runs", total=runs * len(names))
         try:
             return replicate(
                 source,
@@ -142,8 +157,10 @@ def _study(
             )
         except KeyboardInterrupt:
             done = int(progress.tasks[0].completed)
-    print(f"fallow: interrupted after {done} of {runs} runs, nothing was written", file=sys.stderr)
-    raise typer.Exit(130)
+    total = runs * len(names)
+    message = f"fallow: interrupted after {done} of {total} runs, nothing was written"
+    print(message, file=sys.stderr, flush=True)
+    os._exit(130)  # without waiting for the runs that are under way in other threads
 
 
 def _optimum(instance: Instance) -> Plan | float:
@@ -159,7 +176,12 @@ def _summary(study: Replication, name: str, switching_cost: float) -> Summary:
     regret = estimate(study.regret(name, switching_cost=switching_cost)[:, -1])
     switches = estimate(study.switches[place, :, -1].astype(float))
     share = estimate(study.rewards[place, :, -1] / (final * study.gains["optimum"]))
-    numbers = [float(number) for pair in (regret, switches, share) for number in pair]
+    more = study.difference(name, study.learners[0], switching_cost)
+    final_more = Estimate(more.mean[-1], more.half_width[-1])
+    numbers: list[Any] = []
+    for mean, half_width in (regret, final_more, switches, share):
+        # A single run has no interval.
+        numbers += [float(mean), None if math.isnan(half_width) else float(half_width)]
     return Summary(name, *numbers)
 
 
@@ -171,16 +193,22 @@ def _print_table(
     console.print(f"{runs:,} runs of {horizon:,} rounds{cost}; means with 95 % intervals")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("learner", no_wrap=True)
-    for header in ("regret against ghost", "switches", "of optimum"):
+    first = summaries[0].learner
+    for header in ("regret against ghost", f"more than {first}", "switches", "of optimum"):
         table.add_column(header, justify="right", no_wrap=True)
     for row in summaries:
         table.add_row(
             row.learner,
-            f"{row.regret:,.1f} ± {row.regret_half_width:,.1f}",
-            f"{row.switches:,.1f} ± {row.switches_half_width:,.1f}",
-            f"{row.share_of_optimum:.2%} ± {row.share_of_optimum_half_width:.2%}",
+            _interval(row.regret, row.regret_half_width),
+            _interval(row.more_regret_than_first, row.more_regret_than_first_half_width),
+            _interval(row.switches, row.switches_half_width),
+            _interval(row.share_of_optimum, row.share_of_optimum_half_width, ".2%"),
         )
     console.print(table)
+
+
+def _interval(mean: float, half_width: float | None, form: str = ",.1f") -> str:
+    return f"{mean:{form}}" if half_width is None else f"{mean:{form}} ± {half_width:{form}}"
 
 
 def _files(

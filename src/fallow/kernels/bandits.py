@@ -16,6 +16,7 @@ from fallow.kernels import compiled
 Int32Array = npt.NDArray[np.int32]
 
 UCB, THOMPSON, EPSILON, WINDOW = range(4)
+CUT = 1
 
 
 class Statistics(NamedTuple):
@@ -33,7 +34,10 @@ class Statistics(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The side of the instance: means, each arm's last pull, and the rounds played so far."""
+    """The side of the instance: means, each arm's last pull, and the clock.
+
+    The clock holds the rounds played so far and whether the last block was cut at the horizon.
+    """
 
     means: FloatArray
     last: IntArray
@@ -156,6 +160,7 @@ def play_rankings(
         if 2 * arms > horizon - clock[0]:
             runs = _write(log, runs, choice, horizon - clock[0])
             clock[0] = horizon
+            clock[CUT] = 1
             break
         for position in range(arms):
             _pull(table, order[position], noisy, generator)

@@ -129,6 +129,8 @@ class BanditRanker(CheckedLearner):
     def width(self) -> float:
         """The confidence width eps_r after the sampling rounds so far."""
         r = self.rounds
+        if r == 0:
+            return math.inf
         return math.sqrt(math.log(2 * self.arms * r * (r + 1) / self.delta) / (2 * r))
 
     @property

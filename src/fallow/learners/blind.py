@@ -12,6 +12,11 @@ from fallow.learners.statistics import empty_statistics, restore, written
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 
+def _own_generator(seed: int) -> np.random.Generator:
+    """Return a stream apart from the one that the simulator draws from an equal seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
 class BlindLearner(CheckedLearner):
     """A learner that pulls one arm at a time and keeps an average of each.
 
@@ -102,7 +107,7 @@ class ThompsonSampling(BlindLearner):
     def __init__(self, arms: int, seed: int = 0) -> None:
         super().__init__(arms)
         self.seed = checks.whole_number("seed", seed, minimum=0)
-        self.generator: np.random.Generator = np.random.default_rng(seed)
+        self.generator: np.random.Generator = _own_generator(self.seed)
 
     def _choose(self) -> Block:
         return Block((int(thompson_choice(self.statistics, self.generator)),))
@@ -126,7 +131,7 @@ class EpsilonGreedy(BlindLearner):
         super().__init__(arms)
         self.parameter = checks.share("epsilon", epsilon)
         self.seed = checks.whole_number("seed", seed, minimum=0)
-        self.generator: np.random.Generator = np.random.default_rng(seed)
+        self.generator: np.random.Generator = _own_generator(self.seed)
 
     def _choose(self) -> Block:
         return Block((int(epsilon_choice(self.statistics, self.parameter, self.generator)),))

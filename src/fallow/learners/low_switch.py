@@ -100,8 +100,11 @@ class LowSwitch(CheckedLearner):
         self._averages.append(math.fsum(outcome.rest) / counted)
         if len(self._averages) == len(self.active):
             least = max(self._averages) - 2 * self.width(self.stage)
-            averages = zip(self.active, self._averages, strict=True)
+            played = self.active
+            averages = zip(played, self._averages, strict=True)
             self.active = tuple(arms for arms, average in averages if average >= least)
+            if self._played >= self.horizon:  # the race is over: stay with the best
+                self.active = (played[self._averages.index(max(self._averages))],)
             self._averages = []
             self.stage += 1
 
