@@ -191,10 +191,12 @@ def _print_table(
     console = Console(highlight=False)
     cost = f", switching cost {switching_cost:g}" if switching_cost else ""
     console.print(f"{runs:,} runs of {horizon:,} rounds{cost}; means with 95 % intervals")
+    console.print(
+        f"regret against ghost; more: regret beyond that of {summaries[0].learner}, paired"
+    )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("learner", no_wrap=True)
-    first = summaries[0].learner
-    for header in ("regret against ghost", f"more than {first}", "switches", "of optimum"):
+    for header in ("regret", "more", "switches", "of optimum"):
         table.add_column(header, justify="right", no_wrap=True)
     for row in summaries:
         table.add_row(
@@ -202,12 +204,13 @@ def _print_table(
             _interval(row.regret, row.regret_half_width),
             _interval(row.more_regret_than_first, row.more_regret_than_first_half_width),
             _interval(row.switches, row.switches_half_width),
-            _interval(row.share_of_optimum, row.share_of_optimum_half_width, ".2%"),
+            _interval(row.share_of_optimum, row.share_of_optimum_half_width, ".1%"),
         )
     console.print(table)
 
 
-def _interval(mean: float, half_width: float | None, form: str = ",.1f") -> str:
+def _interval(mean: float, half_width: float | None, form: str = "") -> str:
+    form = form or (",.0f" if abs(mean) >= 100 else ".1f")
     return f"{mean:{form}}" if half_width is None else f"{mean:{form}} ± {half_width:{form}}"
 
 
