@@ -15,17 +15,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
-from rich.text import Text
 
 from fallow import Instance, Plan, catalog, checks, ghost, optimal, upper_bound
 from fallow.cli.app import app, user_mistakes
@@ -37,14 +27,6 @@ from fallow.protocol import Learner
 from fallow.replicate import Estimate, Replication, estimate, replicate
 
 REWARDS = ("bernoulli", "none", "beta")
-
-
-class RateColumn(ProgressColumn):
-    """Runs per second."""
-
-    def render(self, task: Task) -> Text:
-        """Return the rate, once there is one."""
-        return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
 
 
 @dataclass(frozen=True)
@@ -134,15 +116,11 @@ def _study(
     def factory(name: str) -> Callable[[Instance, int], Learner]:
         return lambda instance, number: LEARNERS[name](instance, horizon, number)
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        RateColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("runs", total=runs * len(names))
+    from fallow.cli.progress import run_progress  # slow to import, and not needed for --help
+
+    total = runs * len(names)
+    with run_progress(Console(stderr=True)) as progress:
+        task = progress.add_task("runs", total=total)
         try:
             return replicate(
                 source,
@@ -157,7 +135,6 @@ def _study(
             )
         except KeyboardInterrupt:
             done = int(progress.tasks[0].completed)
-    total = runs * len(names)
     message = f"fallow: interrupted after {done} of {total} runs, nothing was written"
     print(message, file=sys.stderr, flush=True)
     os._exit(130)  # without waiting for the runs that are under way in other threads
