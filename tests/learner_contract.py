@@ -18,7 +18,7 @@ SECOND_PROCESS = """
 import json, sys
 import fallow
 from learner_contract import HORIZON, INSTANCE, moments
-from test_learners import *
+from test_learner_contract import *
 learner = {test}().fresh()
 run = fallow.simulate(INSTANCE, learner, HORIZON, seed=5)
 print(json.dumps([run.expected_reward(moments()).tolist(), learner.state()]))

@@ -1,4 +1,4 @@
-"""Every learner keeps the contract, and does what its algorithm says."""
+"""Every learner does what its algorithm says."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,6 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learner_contract import HORIZON, LearnerContract
 from strategies import generic_instances
 
 import fallow
@@ -34,61 +33,6 @@ from fallow import (
 )
 from fallow.protocol import CheckedLearner
 from fallow.trajectory import RunTrajectory
-
-
-class TestLowSwitch(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return LowSwitch(4, HORIZON, order=[2, 0, 1, 3], confidence_scale=0.1)
-
-
-class TestRankingUCB(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return RankingUCB(4, order=[2, 0, 1, 3])
-
-
-class TestBanditRanker(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return BanditRanker(4, delta=0.1)
-
-
-class TestCalibratedBanditRanker(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return BanditRanker(4, delta=0.1, max_delay=3, budget=2000)
-
-
-class TestFrugalBanditRanker(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return BanditRanker(4, delta=0.1, max_delay=3, frugal=True)
-
-
-class TestRankThenCut(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return RankThenCut(4, HORIZON, max_delay=3, budget=1000)
-
-
-class TestFollow(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return Follow(ghost(catalog.random_geometric(arms=4, max_delay=3, seed=8)))
-
-
-class TestUCB1(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return UCB1(4)
-
-
-class TestThompsonSampling(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return ThompsonSampling(4, seed=3)
-
-
-class TestEpsilonGreedy(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return EpsilonGreedy(4, seed=3)
-
-
-class TestSlidingWindowUCB(LearnerContract):
-    def fresh(self) -> CheckedLearner:
-        return SlidingWindowUCB(4, window=50)
 
 
 @given(st.integers(0, 10**6))

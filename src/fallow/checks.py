@@ -3,6 +3,7 @@
 import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,12 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
     return array.astype(np.float64)
 
 
-def _first_odd_row(rows: Sequence[object]) -> str:
+def _first_odd_row(rows: Sequence[Any]) -> str:
     """Say which row is no list of numbers or not as long as the first."""
     length = len(rows[0]) if isinstance(rows[0], list | tuple) else None
     for place, row in enumerate(rows):
-        numeric = isinstance(row, list | tuple) and all(isinstance(x, int | float) for x in row)
-        if not numeric or len(row) != length:  # type: ignore[arg-type]
+        long_enough = isinstance(row, list | tuple) and len(row) == length
+        if not long_enough or not all(isinstance(value, int | float) for value in row):
             return f"got {short(row)} for arm {place}"
     return f"got {short(rows)}"
 

@@ -3,12 +3,11 @@
 import sys
 
 try:
-    import rich  # noqa: F401, to say what is missing before anything else is imported
-    import typer  # noqa: F401
+    from fallow.cli import catalog, plan, simulate
+    from fallow.cli.app import app
 except ModuleNotFoundError as error:
+    if error.name not in ("rich", "typer"):
+        raise
     sys.exit(f"fallow: the command line needs {error.name}: install fallow with its extra 'cli'")
-
-from fallow.cli import catalog, plan, simulate
-from fallow.cli.app import app
 
 __all__ = ["app", "catalog", "plan", "simulate"]

@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -25,6 +25,7 @@ from fallow.planners.default import MAX_STATES
 from fallow.planners.optimal import reachable_states
 from fallow.protocol import Learner
 from fallow.replicate import Estimate, Replication, estimate, replicate
+from fallow.simulate import Rewards
 
 REWARDS = ("bernoulli", "none", "beta")
 
@@ -129,7 +130,7 @@ def _study(
                 runs,
                 seed,
                 workers,
-                rewards,  # type: ignore[arg-type]
+                cast(Rewards, rewards),
                 references={"ghost": ghost, "optimum": _optimum},
                 on_run=lambda: progress.advance(task),
             )

@@ -1,0 +1,73 @@
+"""Every learner keeps the contract."""
+
+from learner_contract import HORIZON, LearnerContract
+
+from fallow import (
+    UCB1,
+    BanditRanker,
+    EpsilonGreedy,
+    Follow,
+    LowSwitch,
+    RankingUCB,
+    RankThenCut,
+    SlidingWindowUCB,
+    ThompsonSampling,
+    catalog,
+    ghost,
+)
+from fallow.protocol import CheckedLearner
+
+
+class TestLowSwitch(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return LowSwitch(4, HORIZON, order=[2, 0, 1, 3], confidence_scale=0.1)
+
+
+class TestRankingUCB(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return RankingUCB(4, order=[2, 0, 1, 3])
+
+
+class TestBanditRanker(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return BanditRanker(4, delta=0.1)
+
+
+class TestCalibratedBanditRanker(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return BanditRanker(4, delta=0.1, max_delay=3, budget=2000)
+
+
+class TestFrugalBanditRanker(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return BanditRanker(4, delta=0.1, max_delay=3, frugal=True)
+
+
+class TestRankThenCut(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return RankThenCut(4, HORIZON, max_delay=3, budget=1000)
+
+
+class TestFollow(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return Follow(ghost(catalog.random_geometric(arms=4, max_delay=3, seed=8)))
+
+
+class TestUCB1(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return UCB1(4)
+
+
+class TestThompsonSampling(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return ThompsonSampling(4, seed=3)
+
+
+class TestEpsilonGreedy(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return EpsilonGreedy(4, seed=3)
+
+
+class TestSlidingWindowUCB(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return SlidingWindowUCB(4, window=50)
