@@ -14,6 +14,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
+from fallow.frames import frame
 from fallow.instance import Instance
 from fallow.planners.plans import Plan
 from fallow.planners.ranking import ghost
@@ -21,7 +22,7 @@ from fallow.protocol import Learner
 from fallow.simulate import Rewards, simulate
 
 if TYPE_CHECKING:
-    import polars
+    from fallow.frames import DataFrame
 
 Family = Callable[[int], Instance]
 Factory = Callable[[Instance, int], Learner]
@@ -81,12 +82,10 @@ class Replication:
             - self.regret(other, switching_cost=switching_cost)
         )
 
-    def frame(self) -> polars.DataFrame:
+    def frame(self) -> DataFrame:
         """Return one row for each learner, run and round as a polars frame (extra `data`)."""
-        import polars
-
         runs, rounds = self.rewards.shape[1:]
-        return polars.DataFrame(
+        return frame(
             {
                 "learner": np.repeat(self.learners, runs * rounds),
                 "run": np.tile(np.repeat(np.arange(runs), rounds), len(self.learners)),

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
+from fallow.frames import frame
 from fallow.kernels.ledger import CLOCK, Cycles, Ledger, account
 from fallow.planners.plans import Plan
 
 if TYPE_CHECKING:
-    import polars
+    from fallow.frames import DataFrame
 
 Rounds = int | Sequence[int] | IntArray
 Int32Array = npt.NDArray[np.int32]
@@ -64,13 +65,11 @@ class Trajectory(ABC):
         rewards, switches = self._totals(rounds)
         return rounds * gain - rewards + switching_cost * switches
 
-    def frame(self, at: Rounds) -> polars.DataFrame:
+    def frame(self, at: Rounds) -> DataFrame:
         """Return round, expected reward and switches as a polars frame (extra `data`)."""
-        import polars
-
         rounds = np.atleast_1d(self._checked(at))
         rewards, switches = self._totals(rounds)
-        return polars.DataFrame({"round": rounds, "expected_reward": rewards, "switches": switches})
+        return frame({"round": rounds, "expected_reward": rewards, "switches": switches})
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory to an NPZ file that `Trajectory.load` reads back."""
