@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import generic_instances, instances, tables, tiny_instances
 
-from fallow import Instance, catalog, gain, greedy, optimal
+from fallow import Instance, catalog, decay, gain, greedy, optimal
 from fallow.kernels import states
 from fallow.planners.optimal import _space, reachable_states
 
@@ -101,3 +101,10 @@ def test_the_greedy_trap_has_its_closed_form_ratio(epsilon: float) -> None:
     assert greedy(instance).gain == pytest.approx(0.5)
     assert optimal(instance).gain == pytest.approx((3 / 2 - epsilon) / 2)
     assert greedy(instance).gain / optimal(instance).gain > 2 / 3
+
+
+@pytest.mark.parametrize("delays", [[134, 65, 148], [68, 191, 153]])
+def test_long_cycles_do_not_keep_the_search_going(delays: list[int]) -> None:
+    """Rounding over thousands of rounds must not pass for an improvement, sweep after sweep."""
+    instance = Instance.b2dep([0.9, 0.5, 0.2], delays, decay.constant(0.9))
+    assert optimal(instance).residual < 1e-9

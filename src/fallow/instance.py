@@ -47,6 +47,7 @@ class Instance:
         checks.shares(
             "means", table, lambda cell: f"for arm {cell // columns} at delay {cell % columns + 1}"
         )
+        table += 0.0  # so that -0.0 is 0.0, and equal instances have equal hashes
         table.setflags(write=False)
         object.__setattr__(self, "means", table)
         object.__setattr__(self, "names", _checked_names(names, arms=len(table)))

@@ -28,7 +28,7 @@ def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray
 @compiled
 def clearing_price(means: FloatArray) -> float:
     """Return the price at which the arms together ask for one pull a round, by bisection."""
-    low, high = -float(means.shape[1]), 1.0
+    low, high = -1.0, 1.0  # below -1 every arm would be pulled at delay 1
     while True:
         middle = (low + high) / 2
         if not low < middle < high:

@@ -179,10 +179,15 @@ def evaluate(policy: Policy, scores: FloatArray) -> None:
             length += 1
             state = policy.followers[state]
         if not scored[state]:  # the path has closed a new cycle here
-            total = policy.rewards[state]
+            # Compensated summation: over a long cycle the rounding of a plain sum would pass for
+            # an improvement, sweep after sweep.
+            total, lost = policy.rewards[state], 0.0
             rounds = 1
             while path[length - rounds] != state:
-                total += policy.rewards[path[length - rounds]]
+                term = policy.rewards[path[length - rounds]] - lost
+                larger = total + term
+                lost = (larger - total) - term
+                total = larger
                 rounds += 1
             scores[state, 0] = total / rounds
             scored[state] = True

@@ -19,7 +19,7 @@ def improve(instance: Instance, plan: Plan, max_pulls: int = 10_000_000) -> Plan
     >>> improve(instance, Plan.of(instance, [0], "by hand")).cycle
     (1, 0)
     """
-    improved = plan
+    improved = Plan.of(instance, plan.cycle, plan.method)  # which checks that the arms exist
     while True:
         cycle = local_search(instance.means, np.array(improved.cycle), max_pulls)
         improved = Plan.of(instance, cycle, f"{plan.method}, improved")

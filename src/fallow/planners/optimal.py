@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 MAX_INDEX = 2**31 - 1
 """Largest number of delay vectors that can be numbered, whatever the memory."""
+MAX_STALE_SWEEPS = 5000
+"""Sweeps without a better gain after which only rounding can be left to improve."""
 
 
 def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
@@ -24,7 +26,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     The problem is NP-hard (paper, Theorem 1): the cost grows with the number of reachable delay
     vectors, which `reachable_states` tells beforehand. `Plan.upper_bound` is max_s (TV - V)(s) for
     the values V found, T the step of value iteration; no policy's gain exceeds it, whatever V is.
-    So `Plan.residual`, at most about 1e-12, proves that the cycle is optimal. Each sweep is logged.
+    So `Plan.residual`, about 1e-14 as a rule, proves that the cycle is optimal. Each sweep is logged.
 
     Examples
     --------
@@ -47,11 +49,14 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     )
     policy = states.index_policy(graph, whittle_indices(instance.means))
     scores = np.zeros((needed, 2))  # the gain and the relative value of each state
+    best, stale = -np.inf, 0
     changed = needed
-    while changed:
+    while changed and stale < MAX_STALE_SWEEPS:
         states.evaluate(policy, scores)
+        gain = scores[:, 0].max()
+        best, stale = max(best, gain), stale + 1 if gain <= best else 0
         changed = states.improve(graph, policy, scores)
-        log.info("%d of %d states changed, gain %.12f", changed, needed, scores[:, 0].max())
+        log.info("%d of %d states changed, gain %.12f", changed, needed, gain)
     cycle = states.best_cycle(policy, scores)
     bound = states.largest_rise(graph, scores)
     return Plan.of(

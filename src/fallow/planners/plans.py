@@ -73,7 +73,7 @@ class Plan:
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
     """Return the average expected reward per round of repeating a cycle of arms for ever.
 
-    Correctly rounded, so it does not depend on where the cycle starts. For the cycle over the best
+    The sum is correctly rounded, so it does not depend on where the cycle starts. For the cycle over the best
     m arms it is the paper's g(m).
 
     Examples
