@@ -26,7 +26,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     The problem is NP-hard (paper, Theorem 1): the cost grows with the number of reachable delay
     vectors, which `reachable_states` tells beforehand. `Plan.upper_bound` is max_s (TV - V)(s) for
     the values V found, T the step of value iteration; no policy's gain exceeds it, whatever V is.
-    So `Plan.residual`, about 1e-14 as a rule, proves that the cycle is optimal. Each sweep is logged.
+    So `Plan.residual`, about 1e-14 as a rule, proves the cycle optimal. Each sweep is logged.
 
     Examples
     --------

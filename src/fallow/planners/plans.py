@@ -73,8 +73,8 @@ class Plan:
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
     """Return the average expected reward per round of repeating a cycle of arms for ever.
 
-    The sum is correctly rounded, so it does not depend on where the cycle starts. For the cycle over the best
-    m arms it is the paper's g(m).
+    The sum is correctly rounded, so the gain does not depend on where the cycle starts. For the
+    cycle over the best m arms it is the paper's g(m).
 
     Examples
     --------
