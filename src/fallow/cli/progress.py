@@ -22,7 +22,10 @@ class RateColumn(ProgressColumn):
 
 
 def run_progress(console: Console) -> Progress:
-    """Return a bar with count, rate and time left, which vanishes when it is done."""
+    """Return a bar with count, rate and time left, which vanishes when it is done.
+
+    There is none where nobody would see it move.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -30,4 +33,4 @@ def run_progress(console: Console) -> Progress:
         RateColumn(),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=console, transient=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
