@@ -7,7 +7,7 @@ import numpy as np
 from fallow import catalog
 from fallow.arrays import FloatArray
 from fallow.claims.claim import Claim, Finding, verdict
-from fallow.claims.studies import compare, is_above_zero, pi_low, pi_ucb, written
+from fallow.claims.studies import compare, is_above_zero, pi_low, pi_ucb, play_both, written
 from fallow.instance import Instance
 from fallow.planners.ranking import ranking_gains
 from fallow.protocol import Learner
@@ -57,6 +57,41 @@ COMPETITIVE = Claim(
     "interval of the difference in regret does not lie above 0.",
     expected="holds",
     check=_check_competitive,
+)
+
+
+PRINTED_UCB, PRINTED_LOW, PRINTED_FLAT = 230, 178, 490
+"""Final regrets, and the round from which pi_low's curve is flat, as read off the figure."""
+
+
+def _check_printed() -> Finding:
+    study = play_both(catalog.figure2, [PRINTED_FLAT, HORIZON], runs=200)
+    # The paper's curves are averages of five runs.
+    low, ucb = (
+        study.regret(name, switching_cost=1)[:, -1].reshape(-1, 5).mean(axis=1)
+        for name in study.learners
+    )
+    before, after = study.switches[0].T
+    flat = int((before == after).sum())
+    spread = [(curve.min(), curve.max()) for curve in (ucb, low)]
+    within = spread[0][0] <= PRINTED_UCB <= spread[0][1] and spread[1][0] <= PRINTED_LOW
+    return Finding(
+        f"40 averages of five runs: pi_ucb {spread[0][0]:.0f} to {spread[0][1]:.0f}, pi_low "
+        f"{spread[1][0]:.0f} to {spread[1][1]:.0f}; pi_low has no switch after round "
+        f"{PRINTED_FLAT} in {flat} of {len(before)} runs",
+        verdict(bool(within and flat > 0)),
+    )
+
+
+PRINTED = Claim(
+    name="figure-2-printed",
+    place="section 8, Figure 2",
+    statement=f"The curve of pi_ucb ends at about {PRINTED_UCB}; that of pi_low ends at about "
+    f"{PRINTED_LOW}, and is flat from about round {PRINTED_FLAT} on.",
+    method="Figure 2's family with unit cost; whether some average of five runs is as good, and "
+    "whether pi_low stops switching by then in some run.",
+    expected="does not hold",
+    check=_check_printed,
 )
 
 

@@ -24,6 +24,7 @@ CLAIMS: tuple[Claim, ...] = (
     switching.FIGURE_1,
     figure_2.AVERAGE_GAP,
     figure_2.COMPETITIVE,
+    figure_2.PRINTED,
     figure_2.OVERSAMPLING,
     figure_2.LOW_STOPS,
     figure_2.UCB_EXPLORES,

@@ -1,11 +1,12 @@
 """Runs of pi_low and pi_ucb side by side, and what they come to."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fallow.instance import Instance
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
-from fallow.replicate import Estimate, Family, estimate, replicate
+from fallow.replicate import Estimate, Family, Replication, estimate, replicate
 from fallow.simulate import Rewards
 
 
@@ -43,6 +44,21 @@ class Comparison(NamedTuple):
         )
 
 
+def play_both(
+    source: Instance | Family,
+    rounds: Sequence[int],
+    runs: int,
+    rewards: Rewards = "bernoulli",
+) -> Replication:
+    """Play both learners in paired runs up to the last of these rounds; keep totals at each."""
+    horizon = rounds[-1]
+    learners = {
+        "pi_low": lambda instance, _: pi_low(instance, horizon),
+        "pi_ucb": lambda instance, _: pi_ucb(instance),
+    }
+    return replicate(source, learners, horizon, runs, 0, rewards=rewards, checkpoints=rounds)
+
+
 def compare(
     source: Instance | Family,
     horizon: int,
@@ -51,18 +67,7 @@ def compare(
     rewards: Rewards = "bernoulli",
 ) -> Comparison:
     """Play both learners in paired runs and compare their regret against ghost."""
-    study = replicate(
-        source,
-        {
-            "pi_low": lambda instance, _: pi_low(instance, horizon),
-            "pi_ucb": lambda instance, _: pi_ucb(instance),
-        },
-        horizon,
-        runs,
-        seed=0,
-        rewards=rewards,
-        checkpoints=[horizon],
-    )
+    study = play_both(source, [horizon], runs, rewards)
     low, ucb = (study.regret(name, switching_cost=switching_cost)[:, -1] for name in study.learners)
     return Comparison(estimate(ucb), estimate(low), estimate(ucb - low))
 

@@ -4,11 +4,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import fill, indent
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from fallow import checks
@@ -37,8 +37,7 @@ def claims_command(
             _print_results(results)
         surprises = [claim for claim, finding in results if finding.verdict != claim.expected]
         for claim in surprises:
-            message = f"fallow: {claim.name}: the verdict must be {claim.expected!r}, and is not"
-            print(message, file=sys.stderr)
+            print(f"fallow: {claim.name} must come out as {claim.expected!r}", file=sys.stderr)
         if surprises:
             raise typer.Exit(1)
 
@@ -79,7 +78,7 @@ def _print_results(results: Sequence[tuple[Claim, Finding]]) -> None:
             )
         )
         for line in (claim.statement, f"Checked: {claim.method}", f"Measured: {finding.measured}"):
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
+            console.print(Text(indent(fill(line, console.width - 4), "    ")))
     counts = Counter(finding.verdict for _, finding in results)
     console.print(
         f"\n{len(results)} claims: {counts['holds']} hold, {counts['holds as repaired']} hold as "
