@@ -125,7 +125,7 @@ def test_ctrl_c_keeps_finished_pieces_and_says_so(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert re.search(r"interrupted after \d+ of 400 runs of test; finished pieces are kept", errors)
+    assert re.search(r"interrupted after \d+ of 400 runs of test, finished pieces are kept", errors)
 
 
 def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
@@ -15,13 +16,20 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from fallow.arrays import FloatArray, IntArray
 from fallow.replicate import Estimate
 
-# Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
+# Okabe and Ito's colours, which stay distinct for colour-blind readers, and brighter ones of the
+# same kind for dark ground; line styles for print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
+BRIGHT = ("#56b4e9", "#ff8c42", "#2fc79a", "#e59ac4", "#f0c040", "#a6c8ff", "#a0a0a0")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
 
-LIGHT: dict[str, Any] = {"svg.hashsalt": "fallow", "savefig.facecolor": "#ffffff"}
+LIGHT: dict[str, Any] = {
+    "svg.hashsalt": "fallow",
+    "savefig.facecolor": "#ffffff",
+    "axes.prop_cycle": cycler(color=COLOURS),
+}
 DARK: dict[str, Any] = {
     "svg.hashsalt": "fallow",
+    "axes.prop_cycle": cycler(color=BRIGHT),
     "savefig.facecolor": "#161a1d",
     "axes.facecolor": "#161a1d",
     "axes.edgecolor": "#c8ccd0",
@@ -100,9 +108,15 @@ def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
     return {"linthresh": float(np.abs(x[x != 0]).min())} if scale == "symlog" else {}
 
 
+def _colour(place: int) -> str:
+    """Return a colour of the theme that is being drawn."""
+    colours: list[str] = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
+    return colours[place % len(colours)]
+
+
 def _draw(axes: Axes, panel: Panel) -> None:
     for place, (name, curve) in enumerate(panel.curves.items()):
-        colour, line = COLOURS[place % len(COLOURS)], LINES[place % len(LINES)]
+        colour, line = _colour(place), LINES[place % len(LINES)]
         axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=name)
         low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
         axes.fill_between(panel.x, low, high, color=colour, alpha=0.2, linewidth=0)
@@ -151,7 +165,7 @@ def _draw_graph(axes: Axes, totals: FloatArray) -> None:
     angles = (math.pi if count == 2 else math.pi / 2) - 2 * math.pi * np.arange(count) / count
     centres = np.column_stack([np.cos(angles), np.sin(angles)])
     for place, centre in enumerate(centres):
-        colour = COLOURS[place % len(COLOURS)]
+        colour = _colour(place)
         axes.add_patch(Circle(centre, radius, facecolor="none", edgecolor=colour, linewidth=2))
         axes.annotate(rf"$\pi_{place + 1}$", centre, ha="center", va="center", fontsize="large")
         across = np.array([-centre[1], centre[0]]) * 0.6
@@ -185,7 +199,7 @@ def _arrow(
     off = np.array([end[1] - start[1], start[0] - end[0]])
     control = (start + end) / 2 + bend * off
     middle = (start + 2 * control + end) / 4
-    paper = {"boxstyle": "round,pad=0.15", "fc": mpl.rcParams["savefig.facecolor"], "ec": "none"}
+    paper = {"boxstyle": "round,pad=0.15", "fc": mpl.rcParams["axes.facecolor"], "ec": "none"}
     axes.annotate(label, tuple(middle), ha="center", va="center", color=colour, bbox=paper)
 
 

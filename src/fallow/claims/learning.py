@@ -22,7 +22,7 @@ DELTA = 0.1
 def two_policies(gap: float) -> Instance:
     """Return Figure 3's instance with its second baseline lowered so that g(1) - g(2) = gap."""
     # g(2) is 3/4 of the average baseline, so it falls by 3/8 of what the second baseline falls.
-    return catalog.figure3(13 / 15 - gap / (3 / 8))
+    return catalog.figure3(epsilon=-gap / (3 / 8))
 
 
 def regret_bound(arms: int, horizon: int) -> float:

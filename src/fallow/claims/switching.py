@@ -60,7 +60,8 @@ def _check_figure1() -> Finding:
     # Hoeffding: all pairs are within this at the same time, but for a chance of one in a million.
     allowed = np.sqrt(np.arange(1, 8) / (2 * plays) * math.log(2 * off.size / 1e-6))
     return Finding(
-        f"without noise within {exact:.0e} for all pairs of {len(drawn)} instances; with noise at "
+        f"without noise within {max(exact, ROUNDING):.0e} for all pairs of {len(drawn)} instances; "
+        f"with noise at "
         f"most {(off / allowed).max():.2f} of the interval allowed for {plays} plays a pair",
         verdict(bool(exact < ROUNDING and (off <= allowed).all())),
     )

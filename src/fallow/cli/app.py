@@ -1,8 +1,7 @@
 """The application that the commands join, and how they end on a mistake."""
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -29,16 +28,6 @@ def options(
     ] = False,
 ) -> None:
     """Plan decisions that wear out with use and recover with rest."""
-
-
-@contextmanager
-def ending_at_once(message: Callable[[], str]) -> Iterator[None]:
-    """End at Ctrl-C with a message, without waiting for runs under way in other threads."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(f"fallow: interrupted {message()}", file=sys.stderr, flush=True)
-        os._exit(130)
 
 
 @contextmanager

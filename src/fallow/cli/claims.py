@@ -27,10 +27,14 @@ def claims_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check what the paper claims, and say which claims hold."""
+    from fallow.cli.progress import stage  # slow to import, and not needed for --help
+
     with user_mistakes():
         for name in names or []:
             checks.one_of("NAME", name, [claim.name for claim in CLAIMS])
-        results = _checked([claim for claim in CLAIMS if not names or claim.name in names])
+        chosen = [claim for claim in CLAIMS if not names or claim.name in names]
+        with stage("claims", len(chosen), "nothing is kept") as advance:
+            results = run(chosen, advance)
         if as_json:
             print(json.dumps([_row(claim, finding) for claim, finding in results], indent=2))
         else:
@@ -40,18 +44,6 @@ def claims_command(
             print(f"fallow: {claim.name} must come out as {claim.expected!r}", file=sys.stderr)
         if surprises:
             raise typer.Exit(1)
-
-
-def _checked(claims: Sequence[Claim]) -> list[tuple[Claim, Finding]]:
-    from fallow.cli.progress import run_progress  # slow to import, and not needed for --help
-
-    with run_progress(Console(stderr=True)) as progress:
-        task = progress.add_task("claims", total=len(claims))
-
-        def show(claim: Claim) -> None:
-            progress.update(task, description=claim.name, completed=claims.index(claim))
-
-        return run(claims, on_claim=show)
 
 
 def _row(claim: Claim, finding: Finding) -> dict[str, str]:

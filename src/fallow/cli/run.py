@@ -8,13 +8,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fallow.cli.app import app, ending_at_once, user_mistakes
+from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
 
 if TYPE_CHECKING:
     from fallow.experiments.spec import Spec
     from fallow.experiments.summarize import Curve
 
+FilesArgument = Annotated[list[Path], typer.Argument(help="Specs: TOML files.", metavar="FILE...")]
 FoldersArgument = Annotated[
     list[Path], typer.Argument(help="Folders that `fallow run` wrote.", metavar="DIR...")
 ]
@@ -22,7 +23,7 @@ FoldersArgument = Annotated[
 
 @app.command("run")
 def run_command(
-    files: Annotated[list[Path], typer.Argument(help="Specs: TOML files.", metavar="FILE...")],
+    files: FilesArgument,
     out: Annotated[Path, typer.Option(help="Each spec gets a folder of its name in this one.")],
     workers: Annotated[int | None, typer.Option(help="Threads; one a core by default.")] = None,
 ) -> None:
@@ -48,19 +49,13 @@ def load_specs(files: Sequence[Path]) -> "list[Spec]":
 
 def run_spec(spec: "Spec", out: Path, workers: int | None = None) -> None:
     """Run what is missing of an experiment in its folder, with a progress bar."""
-    from fallow.cli.progress import run_progress
+    from fallow.cli.progress import stage
     from fallow.experiments.run import run
 
     total = spec.runs * len(spec.points) * len(spec.learners)
-    progress = run_progress(Console(stderr=True))
-    task = progress.add_task(spec.name, total=total)
-
-    def interrupted() -> str:
-        done = f"after {progress.tasks[0].completed:.0f} of {total} runs of {spec.name}"
-        return f"{done}; finished pieces are kept in {out}, the same command goes on from there"
-
-    with ending_at_once(interrupted), progress:
-        run(spec, out / spec.name, workers, lambda runs: progress.advance(task, runs))
+    kept = f"finished pieces are kept in {out}, the same command goes on from there"
+    with stage(f"runs of {spec.name}", total, kept) as advance:
+        run(spec, out / spec.name, workers, advance)
 
 
 @app.command("summarize")

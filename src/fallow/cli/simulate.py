@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fallow import Instance, catalog, checks, ghost
-from fallow.cli.app import app, ending_at_once, user_mistakes
+from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
 from fallow.files import write_whole
@@ -108,16 +108,9 @@ def _study(
     def factory(name: str) -> Callable[[Instance, int], Learner]:
         return lambda instance, number: build_learner(name, instance, horizon, number)
 
-    from fallow.cli.progress import run_progress  # slow to import, and not needed for --help
+    from fallow.cli.progress import stage  # slow to import, and not needed for --help
 
-    total = runs * len(names)
-    progress = run_progress(Console(stderr=True))
-    task = progress.add_task("runs", total=total)
-
-    def interrupted() -> str:
-        return f"after {progress.tasks[0].completed:.0f} of {total} runs, nothing was written"
-
-    with ending_at_once(interrupted), progress:
+    with stage("runs", runs * len(names), "nothing was written") as advance:
         return replicate(
             source,
             {name: factory(name) for name in names},
@@ -127,7 +120,7 @@ def _study(
             workers,
             cast(Rewards, rewards),
             references={"ghost": ghost, "optimum": optimum_or_bound},
-            on_run=lambda: progress.advance(task),
+            on_run=lambda: advance(1),
         )
 
 

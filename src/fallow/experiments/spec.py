@@ -43,7 +43,10 @@ class LearnerSpec:
 
 @dataclass(frozen=True)
 class Published:
-    """A value read off a published figure, to compare with: regret of a learner at a round."""
+    """A value read off a published figure, to compare with: regret of a learner at a round.
+
+    `low` and `high` are its band, or how far it can be misread; `note` is why ours differs.
+    """
 
     learner: str
     switching_cost: float
@@ -51,6 +54,7 @@ class Published:
     value: float
     low: float
     high: float
+    note: str
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,9 @@ class Spec:
     ----------
     name
         The file's name without its ending.
-    title, caption
-        For the figure; the caption says what to see in it.
+    section, title, caption
+        For the report; experiments of a section stand beside each other, and the caption says what
+        to see in the figure.
     source
         A catalog name with its parameters under "catalog", "parameters", or a table of means under
         "means". A random catalog entry without a seed is a family, drawn anew in each run.
@@ -87,6 +92,7 @@ class Spec:
     """
 
     name: str
+    section: str
     title: str
     caption: str
     source: Mapping[str, Any]
@@ -124,6 +130,12 @@ class Spec:
     def points(self) -> tuple[float | None, ...]:
         """The values of the sweep; a single None where there is none."""
         return (None,) if self.sweep is None else self.sweep[1]
+
+    @property
+    def work(self) -> int:
+        """Rounds that are played in all runs together."""
+        horizons = sum(self.at(point).horizon for point in self.points)
+        return horizons * self.runs * len(self.learners)
 
     def at(self, point: float | None) -> Spec:
         """Return the experiment at one value of its sweep."""
@@ -194,6 +206,7 @@ def _read(name: str, table: Table) -> Spec:
     checkpoints: int | tuple[int, ...] = 50
     spec = Spec(
         name=name,
+        section=table.take("section", checks.text, "Experiments"),
         title=table.take("title", checks.text, name),
         caption=table.take("caption", checks.text, ""),
         source=source,
@@ -252,6 +265,7 @@ def _read_published(table: Table, learners: Mapping[str, LearnerSpec]) -> Publis
         value=value,
         low=table.take("low", checks.number, value),
         high=table.take("high", checks.number, value),
+        note=table.take("note", checks.text, ""),
     )
     table.end()
     return published

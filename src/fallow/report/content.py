@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import mean
 
 from fallow import catalog
 from fallow.claims.claim import Claim, Finding
 from fallow.experiments.spec import Published, Spec
 from fallow.experiments.summarize import Curve
+from fallow.instance import Instance
 from fallow.planners.default import HEURISTICS, plan
 from fallow.planners.optimal import optimal
+from fallow.planners.plans import Plan
 
 DRAWS = 30
 """Draws of Figure 2's family on which the planners are compared."""
@@ -96,7 +97,7 @@ def _measured(result: Result, published: Published) -> tuple[float, float]:
 
 def compare_planners(on_draw: Callable[[int], None] = lambda _: None) -> list[PlannerRow]:
     """Compare the planners with the optimum on draws of Figure 2's family."""
-    planners = {
+    planners: dict[str, Callable[[Instance], Plan]] = {
         **HEURISTICS,
         "plan, not exact": lambda instance: plan(instance, max_states=0),
         "optimal": optimal,
@@ -112,11 +113,6 @@ def compare_planners(on_draw: Callable[[int], None] = lambda _: None) -> list[Pl
             certificates[name].append(found.certificate)
         on_draw(1)
     return [
-        PlannerRow(
-            name,
-            float(np.mean(shares[name])),
-            min(shares[name]),
-            float(np.mean(certificates[name])),
-        )
+        PlannerRow(name, mean(shares[name]), min(shares[name]), mean(certificates[name]))
         for name in planners
     ]

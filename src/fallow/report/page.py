@@ -21,6 +21,8 @@ from fallow.planners.ranking import transition_totals
 from fallow.report.content import COMPARED, DRAWS, Content, Result
 
 PACKAGES = ("fallow", "numpy", "numba", "polars", "matplotlib")
+SHORT = 20
+"""Letters below which a cell of a table is not broken into lines."""
 FIGURE_1 = """What one play of a ranking policy (the arrow's head) earns in total right after a play
 of another (its tail), when the two alternate; loops are a policy after itself. Left, Figure 3's two
 arms: both policies earn 0.7 a round when repeated, but a round trip earns more than three rounds of
@@ -107,6 +109,11 @@ def _claim_rows(content: Content) -> Iterator[str]:
 </tr>"""
 
 
+def _cell(head: str, content: str) -> str:
+    kind = "short" if len(content) < SHORT else "long"
+    return f'<td class={kind} data-head="{escape(head)}">{escape(content)}</td>'
+
+
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; each cell carries its heading, for screens too narrow for columns."""
     lines = ["<table>", "<thead><tr>"]
@@ -115,6 +122,6 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     for row in rows:
         cells = zip(header, row, strict=True)
         lines.append("<tr>")
-        lines += [f'<td data-head="{escape(head)}">{escape(cell)}</td>' for head, cell in cells]
+        lines += [_cell(head, cell) for head, cell in cells]
         lines.append("</tr>")
     return "\n".join([*lines, "</tbody></table>"])

@@ -18,6 +18,7 @@ RESULTS = """## Where the experiments end
 
 Means over runs at the last round, regret with its 95 % interval.
 """
+ENDS = ("experiment", "sweep", "cost", "learner", "regret", "switches", "share of optimum")
 
 
 def markdown(content: Content) -> str:
@@ -35,9 +36,7 @@ def markdown(content: Content) -> str:
             *_table(("place", "claim", "measured", "verdict"), claims),
             "",
             RESULTS,
-            *_table(
-                ("experiment", "sweep", "cost", "learner", "regret", "switches", "share"), ends
-            ),
+            *_table(ENDS, ends),
             "",
         )
     )
