@@ -85,6 +85,11 @@ def _reverse_feedback(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LowSwitch, "_learn", wrong)
 
 
+def _halve_widths(patch: pytest.MonkeyPatch) -> None:
+    width = LowSwitch.width
+    patch.setattr(LowSwitch, "width", lambda learner, stage: width(learner, stage) / 2)
+
+
 def _swap_learners(patch: pytest.MonkeyPatch) -> None:
     def low(instance: Instance, _: int) -> CheckedLearner:
         return RankingUCB(instance.arms, instance.order.tolist())
@@ -183,7 +188,7 @@ BREAKS: list[tuple[str, Break]] = [
     ("figure-1", _forget_the_second_delay),
     ("average-gap", _double_gaps),
     ("figure-2", _make_ucb_stubborn),
-    ("figure-2-printed", lambda patch: patch.setattr(LowSwitch, "width", lambda *_: 0.05)),
+    ("figure-2-printed", _halve_widths),
     ("figure-2-oversampling", _swap_learners),
     ("figure-2-low-stops", lambda patch: patch.setattr(LowSwitch, "width", lambda *_: 1e-9)),
     ("figure-2-low-stops", lambda patch: patch.setattr(LowSwitch, "width", lambda *_: 1.0)),

@@ -5,10 +5,8 @@ import numpy as np
 from fallow import catalog
 from fallow.claims.claim import Claim, Finding, verdict
 from fallow.claims.figure_2 import policy_gap
-from fallow.claims.studies import Comparison, compare, is_below_zero
+from fallow.claims.studies import HORIZON, Comparison, compare, is_below_zero
 from fallow.instance import Instance
-
-HORIZON = 1000
 
 
 def _check_figure3_cost() -> Finding:

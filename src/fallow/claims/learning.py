@@ -121,9 +121,9 @@ def _check_switches() -> Finding:
     excess = -math.inf
     for power in range(3, 16):
         horizon = 10**power
-        learner = LowSwitch(7, horizon, DELTA)
-        allowed = 7 * learner.stages
-        excess = max(excess, learner.stages - math.log2(math.log2(horizon)))
+        stages = LowSwitch(7, horizon, DELTA).stages
+        allowed = 7 * stages
+        excess = max(excess, stages - math.log2(math.log2(horizon)))
         for seed in range(20):
             learner = LowSwitch(7, horizon, DELTA)
             switches = _switches(catalog.figure2(seed), learner, horizon, seed)
