@@ -91,7 +91,7 @@ def _check_summary() -> Finding:
     equal = compare(catalog.figure3(), HORIZON, runs=200, switching_cost=1)
     by_horizon = {
         power: compare(_with_large_gap, 10**power, runs, switching_cost=1)
-        for power, runs in ((3, 200), (4, 100), (5, 50))
+        for power, runs in ((3, 100), (4, 60), (5, 40))
     }
     listed = "; ".join(
         f"{found.ucb.mean:,.0f} against {found.low.mean:,.0f} at 10^{power}"
