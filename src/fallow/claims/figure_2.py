@@ -7,15 +7,21 @@ import numpy as np
 from fallow import catalog
 from fallow.arrays import FloatArray
 from fallow.claims.claim import Claim, Finding, verdict
-from fallow.claims.studies import compare, is_above_zero, pi_low, pi_ucb, play_both, written
+from fallow.claims.studies import (
+    HORIZON,
+    compare,
+    is_above_zero,
+    pi_low,
+    pi_ucb,
+    play_both,
+    written,
+)
 from fallow.instance import Instance
 from fallow.planners.ranking import ranking_gains
 from fallow.protocol import Learner
 from fallow.replicate import estimate, replicate
 from fallow.simulate import simulate
 from fallow.trajectory import RunTrajectory
-
-HORIZON = 1000
 
 
 def policy_gap(instance: Instance) -> float:
@@ -25,10 +31,10 @@ def policy_gap(instance: Instance) -> float:
 
 
 def _check_average_gap() -> Finding:
-    gaps = estimate(np.array([policy_gap(catalog.figure2(seed)) for seed in range(3000)]))
+    gaps = estimate(np.array([policy_gap(catalog.figure2(seed)) for seed in range(2000)]))
     low_end, high_end = gaps.mean - gaps.half_width, gaps.mean + gaps.half_width
     return Finding(
-        f"{gaps.mean:.4f} +- {gaps.half_width:.4f} over 3,000 draws of the delays",
+        f"{gaps.mean:.4f} +- {gaps.half_width:.4f} over 2,000 draws of the delays",
         verdict(bool(low_end >= 0.05 and high_end < 0.15)),
     )
 
@@ -73,13 +79,13 @@ def _check_printed() -> Finding:
     )
     before, after = study.switches[0].T
     flat = int((before == after).sum())
-    spread = [(curve.min(), curve.max()) for curve in (ucb, low)]
-    within = spread[0][0] <= PRINTED_UCB <= spread[0][1] and spread[1][0] <= PRINTED_LOW
+    ucb_met = ucb.min() <= PRINTED_UCB <= ucb.max()
+    low_met = low.min() <= PRINTED_LOW <= low.max()
     return Finding(
-        f"40 averages of five runs: pi_ucb {spread[0][0]:.0f} to {spread[0][1]:.0f}, pi_low "
-        f"{spread[1][0]:.0f} to {spread[1][1]:.0f}; pi_low has no switch after round "
-        f"{PRINTED_FLAT} in {flat} of {len(before)} runs",
-        verdict(bool(within and flat > 0)),
+        f"40 averages of five runs: pi_ucb {ucb.min():.0f} to {ucb.max():.0f}, pi_low "
+        f"{low.min():.0f} to {low.max():.0f}; pi_low has no switch after round {PRINTED_FLAT} in "
+        f"{flat} of {len(before)} runs",
+        verdict(bool(ucb_met and low_met and flat > 0)),
     )
 
 
@@ -88,8 +94,8 @@ PRINTED = Claim(
     place="section 8, Figure 2",
     statement=f"The curve of pi_ucb ends at about {PRINTED_UCB}; that of pi_low ends at about "
     f"{PRINTED_LOW}, and is flat from about round {PRINTED_FLAT} on.",
-    method="Figure 2's family with unit cost; whether some average of five runs is as good, and "
-    "whether pi_low stops switching by then in some run.",
+    method="Figure 2's family with unit cost: whether averages of five runs, as in the paper, "
+    "reach to both values, and whether pi_low stops switching by then in any run.",
     expected="does not hold",
     check=_check_printed,
 )

@@ -160,9 +160,9 @@ THEOREM_1 = Claim(
     name="theorem-1",
     place="section 4, Theorem 1 and its proof",
     statement="Machines with service intervals l_i have a maintenance schedule if and only if the "
-    "instance built from them attains sum 1/l_i, so planning is NP-hard.",
-    method="Every problem with up to four machines and intervals up to six: the exact optimum "
-    "against a search over all offsets that does not use the planner.",
+    "instance built from them attains sum 1/l_i; by this reduction planning is NP-hard.",
+    method="The equivalence, not the hardness, for every problem with up to four machines and "
+    "intervals up to six: the exact optimum against a search over all offsets.",
     expected="holds",
     check=_check_theorem1,
 )

@@ -9,6 +9,9 @@ from fallow.learners.ranking_ucb import RankingUCB
 from fallow.replicate import Estimate, Family, Replication, estimate, replicate
 from fallow.simulate import Rewards
 
+HORIZON = 1000
+"""Rounds of the paper's figures."""
+
 
 def pi_low(instance: Instance, horizon: int) -> LowSwitch:
     """Return the learner of Algorithm 1, told the order of the arms."""

@@ -110,7 +110,7 @@ def _advantage(instance: Instance, fewer: int, more: int) -> float:
 
 
 def _check_fact1() -> Finding:
-    drawn = list(_with_two_best(draws=3000))
+    drawn = list(_with_two_best(draws=2000))
     advantages = np.array([_advantage(instance, m, instance.arms) for instance, m in drawn])
     higher, lower = advantages > ROUNDING, advantages < -ROUNDING
     rested = Instance.b2dep([1, 0.5], delays=[1, 1], decay=[0.25])
