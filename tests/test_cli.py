@@ -66,6 +66,13 @@ def test_an_optimum_out_of_reach_is_left_out_with_a_word() -> None:
     assert "\noptimal  " not in output
 
 
+def test_a_table_beyond_memory_leaves_the_optimum_out() -> None:
+    output = run("plan", "random_geometric", "arms=20000", "max_delay=1")
+    assert "20,000 delay vectors" in output
+    assert "the optimum is out of reach" in output
+    assert "\noptimal  " not in output
+
+
 def test_the_version_is_the_packages() -> None:
     assert run("--version") == f"fallow {version('fallow')}\n"
 
@@ -113,7 +120,7 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),
         (
             ("plan", "random_table", "arms=20", "max_delay=20", "--method", "optimal"),
-            "max_states must be at least ",
+            "at most 268,435,456 delay vectors x arms, got 966,777",
         ),
         (("catalog", "--output", "new.toml"), "--output must follow the name of an instance"),
         (("plan", "bad.toml"), "bad.toml must be a TOML file"),

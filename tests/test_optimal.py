@@ -9,23 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import generic_instances, instances, tables, tiny_instances
 
-from fallow import Instance, catalog, decay, gain, greedy, optimal
+from fallow import Instance, catalog, decay, gain, greedy, optimal, plan
 from fallow.kernels import states
 from fallow.planners.optimal import _space, reachable_states
 
 
 @given(tiny_instances)
 def test_optimum_matches_karps_algorithm(instance: Instance) -> None:
-    plan = optimal(instance)
-    assert plan.gain == pytest.approx(reference.optimum(instance.means.tolist()), abs=1e-10)
-    assert plan.gain == gain(instance, plan.cycle)
+    best = optimal(instance)
+    assert best.gain == pytest.approx(reference.optimum(instance.means.tolist()), abs=1e-10)
+    assert best.gain == gain(instance, best.cycle)
 
 
 @given(tiny_instances)
 def test_the_residual_proves_optimality(instance: Instance) -> None:
-    plan = optimal(instance)
-    assert 0 <= plan.residual < 1e-11
-    assert plan.upper_bound >= reference.optimum(instance.means.tolist()) - 1e-14
+    best = optimal(instance)
+    assert 0 <= best.residual < 1e-11
+    assert best.upper_bound >= reference.optimum(instance.means.tolist()) - 1e-14
 
 
 @settings(max_examples=25)
@@ -78,8 +78,16 @@ def test_too_many_states_name_the_size_and_the_limit() -> None:
 
 def test_a_size_beyond_all_numbers_is_still_an_error() -> None:
     instance = Instance.blocking([1] * 200, [200] * 200)
-    with pytest.raises(ValueError, match="max_states must be at least"):
+    with pytest.raises(ValueError, match=r"at most 268,435,456 delay .* got about 1e\+300 x 200;"):
         optimal(instance)
+
+
+def test_many_arms_are_refused_before_their_table_is_built() -> None:
+    """Each of 20,000 delay vectors would hold 20,000 delays: 1.6 GB."""
+    instance = Instance.blocking(np.linspace(1, 0.5, 20_000), [1] * 20_000)
+    with pytest.raises(ValueError, match="got 20,000 x 20,000; plan without the optimum"):
+        optimal(instance)
+    assert plan(instance).method != "optimal"
 
 
 def test_many_arms_with_short_delays_are_within_reach() -> None:

@@ -9,7 +9,7 @@ from fallow.planners.beam import beam
 from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
-from fallow.planners.optimal import optimal, reachable_states
+from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plans import Plan
 from fallow.planners.ranking import ghost
 from fallow.planners.whittle import whittle
@@ -30,7 +30,8 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     instance
         What to plan for.
     max_states
-        Find the exact optimum if at most this many delay vectors can be reached; 0 never tries.
+        Find the exact optimum if at most this many delay vectors can be reached, and their table
+        can be held; 0 never tries.
         Otherwise the plan is the best of ghost, greedy, whittle, harmonic and beam, each improved.
 
     Examples
@@ -40,7 +41,7 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     ((2, 1, 0, 1), 0.7475, 'optimal')
     """
     checks.whole_number("max_states", max_states, minimum=0)
-    if reachable_states(instance) <= max_states:
+    if within_reach(instance, max_states):
         return optimal(instance, max_states)
     improved = [improve(instance, heuristic(instance)) for heuristic in HEURISTICS.values()]
     return max(improved, key=lambda candidate: candidate.gain)
