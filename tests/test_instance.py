@@ -84,6 +84,18 @@ def test_toml_round_trip_is_exact(
     assert loaded.means.tobytes() == named.means.tobytes()
 
 
+def test_a_file_that_cannot_be_encoded_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = Instance.blocking([1], [1])
+    path = tmp_path / "instance.toml"
+    instance.save(path)
+    monkeypatch.setattr(Instance, "to_toml", lambda self: "\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        instance.save(path)
+    assert Instance.load(path) == instance
+
+
 @pytest.mark.parametrize(
     ("decay_line", "family"),
     [
@@ -142,6 +154,10 @@ NAN, INFINITY = float("nan"), float("inf")
         (([1], [1], [0.5], ["a", "b"]), "names must be one for each arm, got 2 for 1 arms"),
         (([1, 1], [1, 1], [0.5], ["a", "a"]), "names must differ, got 'a' twice"),
         (([1], [1], [0.5], [3]), "names must be strings, got 3 for arm 0"),
+        (
+            ([1, 1], [1, 1], [0.5], ["a", "b\ud800"]),
+            r"names must have no lone surrogates, got 'b\\ud800' for arm 1",
+        ),
     ],
 )
 def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> None:
