@@ -235,7 +235,7 @@ class Instance:
 def _decay_values(decay: Decay | Sequence[float], longest: int) -> FloatArray:
     """Return f(1), ..., f(longest), checked."""
     if not callable(decay):
-        decay = decays.table(checks.numbers("decay", decay, dimensions=1).tolist())
+        decay = decays.table(checks.numbers("decay", decay, dimensions=1))
     values = checks.numbers("decay", decay(np.arange(1, longest + 1)), dimensions=1)
     if len(values) != longest:
         raise ValueError(f"decay must return one value a delay, got {len(values)} for {longest}")
