@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from strategies import generic_instances, instances
 import fallow
 from fallow import Instance, Plan, gain, ghost, greedy, harmonic, improve, optimal, plan
 from fallow.kernels.beam import best_repeat
+from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import fill
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
@@ -86,6 +88,30 @@ def test_harmonic_is_never_below_ghost(instance: Instance) -> None:
 def test_harmonic_finds_periods_that_divide_each_other() -> None:
     instance = Instance.blocking([1, 1, 1, 1], delays=[1, 3, 7, 7])
     assert harmonic(instance).gain == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_harmonic_loses_nothing_by_its_limit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = fallow.catalog.random_table(arms=60, max_delay=100, seed=seed)
+    limited = harmonic(instance)
+    monkeypatch.setattr("fallow.planners.harmonic.MAX_SCHEDULES", 1)
+    assert harmonic(instance).gain >= 0.99 * limited.gain
+    monkeypatch.setattr("fallow.planners.harmonic.MAX_SCHEDULES", 60)
+    assert harmonic(instance).gain == limited.gain
+
+
+def test_harmonic_builds_no_more_schedules_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Mock(wraps=best_choices)
+    monkeypatch.setattr("fallow.planners.harmonic.best_choices", build)
+    harmonic(fallow.catalog.random_table(arms=60, max_delay=100))
+    assert build.call_count == 16
+
+
+def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bisect = Mock(wraps=clearing_price)
+    monkeypatch.setattr("fallow.planners.bounds.clearing_price", bisect)
+    plan(fallow.catalog.random_table(seed=987_654), max_states=0)
+    assert bisect.call_count == 1
 
 
 def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:

@@ -101,6 +101,10 @@ def whole_numbers(argument: str, values: Iterable[int], minimum: int) -> list[in
     """Return the values as Python integers, none below the minimum."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise ValueError(f"{argument} must be a list of whole numbers, got {short(values)}")
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+        whole: list[int] = values.tolist()
+        if min(whole, default=minimum - 1) >= minimum:
+            return whole
     checked = []
     for position, value in enumerate(values):
         if not _is_whole(value) or value < minimum:
