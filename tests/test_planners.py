@@ -15,7 +15,7 @@ import fallow
 from fallow import Instance, Plan, gain, ghost, greedy, harmonic, improve, optimal, plan
 from fallow.kernels.beam import best_repeat
 from fallow.kernels.bounds import clearing_price
-from fallow.kernels.cycles import fill
+from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
 from fallow.planners.default import HEURISTICS
@@ -123,6 +123,20 @@ def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:
     assert found.certificate > 0.95
 
 
+@given(instances, st.data())
+def test_the_gain_after_each_move_is_that_of_the_changed_cycle(
+    instance: Instance, data: st.DataObject
+) -> None:
+    arms = instance.arms
+    cycle = data.draw(st.lists(st.integers(0, arms - 1), min_size=1, max_size=9))
+    position = data.draw(st.integers(0, len(cycle) - 1))
+    gains = move_gains(instance.means, np.array(cycle), position)
+    assert len(gains) == 2 * arms + len(cycle) - position
+    for move, found in enumerate(gains):
+        changed = after_move(np.array(cycle), position, move, arms).tolist()
+        assert found == pytest.approx(gain(instance, changed) if changed else -np.inf, abs=1e-12)
+
+
 @given(generic_instances(max_arms=4, max_delay=4), st.data())
 def test_improve_finds_a_cycle_that_no_single_change_improves(
     instance: Instance, data: st.DataObject
@@ -220,10 +234,17 @@ def test_improve_takes_no_plan_for_another_instance() -> None:
         improve(Instance.b2dep([1, 0.5], delays=[1, 1], decay=[0.5]), other)
 
 
+def test_improve_gets_far_on_a_long_cycle() -> None:
+    instance = fallow.catalog.random_table(arms=1000, max_delay=100, seed=2)
+    cycle = np.random.default_rng(0).integers(0, 1000, 500)
+    found = improve(instance, Plan.of(instance, cycle, "drawn"))
+    assert found.certificate > 0.99
+
+
 def test_improve_stops_at_its_limit() -> None:
     instance = fallow.catalog.random_geometric(arms=6, max_delay=6, seed=1)
     poor = Plan.of(instance, [5] * 3 + [4], "poor")
-    assert improve(instance, poor, max_pulls=1).gain < improve(instance, poor).gain
+    assert improve(instance, poor, max_moves=1).gain < improve(instance, poor).gain
 
 
 @settings(max_examples=50)

@@ -7,12 +7,12 @@ from fallow.kernels.cycles import local_search
 from fallow.planners.plans import Plan, gain
 
 
-def improve(instance: Instance, plan: Plan, max_pulls: int = 10_000_000) -> Plan:
+def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan:
     """Return a plan at least as good, reached by replacing, inserting, deleting and swapping pulls.
 
-    The search ends at a cycle that no single change improves, or once it has evaluated `max_pulls`
-    pulls; long cycles meet that limit first. A plan that stays as it is keeps its method, and every
-    plan its upper bound, which may be better than `upper_bound`.
+    The search ends at a cycle that no single change improves, or once it has looked at `max_moves`
+    changes; long cycles meet that limit first. A plan that stays as it is keeps its method, and
+    every plan its upper bound, which may be better than `upper_bound`.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def improve(instance: Instance, plan: Plan, max_pulls: int = 10_000_000) -> Plan
         )
     improved = plan
     while True:
-        cycle = tuple(local_search(instance.means, np.array(improved.cycle), max_pulls).tolist())
+        cycle = tuple(local_search(instance.means, np.array(improved.cycle), max_moves).tolist())
         if cycle != improved.cycle:
             improved = Plan.of(instance, cycle, f"{plan.method}, improved", plan.upper_bound)
         if len(improved.cycle) == len(cycle):
