@@ -42,6 +42,7 @@ def test_json_says_the_same_as_the_library() -> None:
     for row in document["plans"]:
         assert row["gain"] == fallow.gain(instance, row["cycle"])
         assert row["share_of_optimum"] == row["gain"] / best.gain
+        assert row["gain"] == pytest.approx(row["share_of_upper_bound"] * document["upper_bound"])
         assert row["names"] == [instance.names[arm] for arm in row["cycle"]]
 
 
@@ -167,6 +168,14 @@ def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
         command, check=True, capture_output=True, text=True, env={"FORCE_COLOR": "1"}
     )
     assert "\x1b[" in forced.stdout
+
+
+def test_arms_have_colours_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    output = run("plan", "figure2", "seed=3", "--method", "optimal")
+    colours = dict(re.findall(r"\x1b\[30;48;2;([\d;]+)m(\d)", output))
+    assert sorted(colours.values()) == ["0", "1", "2", "3"]
 
 
 def test_without_its_extra_the_command_says_what_to_install() -> None:

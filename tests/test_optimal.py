@@ -28,6 +28,24 @@ def test_the_residual_proves_optimality(instance: Instance) -> None:
     assert best.upper_bound >= reference.optimum(instance.means.tolist()) - 1e-14
 
 
+def test_means_that_hardly_differ_are_told_apart() -> None:
+    """Shrinking all means towards 1/2 changes no comparison, so the best cycles stay the best."""
+    for seed in range(30):
+        instance = catalog.random_table(arms=5, max_delay=5, seed=seed)
+        best = optimal(Instance.from_means(0.5 + 1e-9 * instance.means))
+        assert best.residual < 2e-12
+        assert gain(instance, best.cycle) == pytest.approx(optimal(instance).gain, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [[[0.4, 1.0], [0.8, 0.3]], [[0.8, 0.3], [0.7, 0.9]], [[0.2, 0.8, 0.9], [0.9, 0.2, 0.6]]],
+)
+def test_the_proof_allows_for_rounding(table: list[list[float]]) -> None:
+    """Here max (TV - V), as computed, is by one rounding unit too small."""
+    assert optimal(Instance.from_means(table)).residual >= 0
+
+
 @settings(max_examples=25)
 @given(tables(max_arms=3, max_delay=5))
 def test_optimum_is_never_below_brute_force(instance: Instance) -> None:
