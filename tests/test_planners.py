@@ -261,11 +261,12 @@ def test_without_the_exact_planner_plans_are_close_to_the_optimum(instance: Inst
     assert plan(instance, max_states=0).gain >= 0.97 * optimal(instance).gain
 
 
-@settings(max_examples=50)
-@given(generic_instances())
-def test_plan_is_the_best_of_all_heuristics_improved(instance: Instance) -> None:
-    best = max(improve(instance, heuristic(instance)).gain for heuristic in HEURISTICS.values())
-    assert plan(instance, max_states=0).gain == best
+@pytest.mark.parametrize(("seed", "winner"), [(0, "beam"), (2, "whittle"), (18, "greedy")])
+def test_plan_is_the_best_of_all_heuristics_improved(seed: int, winner: str) -> None:
+    instance = fallow.catalog.blocking_large(seed)
+    gains = {name: improve(instance, find(instance)).gain for name, find in HEURISTICS.items()}
+    assert max(gains, key=gains.__getitem__) == winner
+    assert plan(instance, max_states=0).gain == gains[winner]
 
 
 def test_plan_is_exact_within_its_limit_and_not_beyond() -> None:
