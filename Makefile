@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 demo: $(READY)
-	$(BIN)/fallow plan figure2
+	$(BIN)/fallow report experiments/*.toml --out report --reproduction docs/reproduction.md
 
 test: $(READY)
 	$(BIN)/ruff check .
@@ -17,7 +17,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist report .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -82,7 +82,7 @@ def test_catalog_lists_every_entry() -> None:
     output = run("catalog")
     for name in fallow.catalog.ENTRIES:
         assert f"{name} " in output or f"{name}\n" in output
-    assert "second_baseline=13/15" in output
+    assert "figure3 epsilon=0\n" in output
     assert "intervals=2,4,4" in output
 
 
@@ -115,7 +115,7 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "missing.toml"), "must be a TOML file or a catalog name, got 'missing.toml'"),
         (("plan", "."), "Is a directory"),
         (("plan", "figure2", "seed=1", "seed=2"), "must be given once, got seed twice"),
-        (("plan", "figure3", "second_baseline=1e400"), "baselines must lie in [0, 1], got inf"),
+        (("plan", "figure3", "epsilon=1e400"), "baselines must lie in [0, 1], got inf"),
         (("plan", "random_table", "arms=1000000000000"), "at most 67,108,864 values"),
         (("plan", "random_table", "max_delay=1000000000000"), "at most 67,108,864 values"),
         (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),
@@ -130,8 +130,8 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "figure2", "seed"), "a parameter must be KEY=VALUE, got 'seed'"),
         (("plan", "figure2", "seed=x"), "seed must be a whole number, got 'x'"),
         (("plan", "figure2", "sed=1"), "a parameter of figure2 must be one of seed, got 'sed'"),
-        (("plan", "figure3", "second_baseline=1/0"), "second_baseline must be a number, got '1/0'"),
-        (("plan", "figure3", "second_baseline=2"), "baselines must lie in [0, 1], got 2.0"),
+        (("plan", "figure3", "epsilon=1/0"), "epsilon must be a number, got '1/0'"),
+        (("plan", "figure3", "epsilon=2"), "baselines must lie in [0, 1], got 2.866"),
         (("plan", "maintenance", "intervals=2,x"), "intervals must be numbers such as 2,4"),
         (("plan", "figure2", "sed=x"), "a parameter of figure2 must be one of seed, got 'sed'"),
         (("plan", "figure2", "--method", "gredy"), "--method must be one of"),

@@ -5,17 +5,22 @@ import time
 import pytest
 import reference
 from hypothesis import assume, given
+from hypothesis import strategies as st
 from strategies import b2dep_instances, generic_instances, instances
 
 from fallow import (
+    Block,
     Instance,
+    Outcome,
     catalog,
     gain,
     ghost,
     guarantee,
     optimal,
     ranking_gains,
+    simulate,
     theorem2_index,
+    transition_totals,
 )
 
 
@@ -25,6 +30,51 @@ def test_ranking_gains_match_the_definition_and_the_evaluator(instance: Instance
     for m, value in enumerate(ranking_gains(instance), start=1):
         assert value == pytest.approx(reference.ranking_gain(table, m), abs=1e-12)
         assert value == pytest.approx(gain(instance, instance.order[:m]), abs=1e-12)
+
+
+@given(instances)
+def test_transition_totals_match_their_definition(instance: Instance) -> None:
+    table = instance.means.tolist()
+    ranked = reference.by_baseline(table)
+    totals = transition_totals(instance)
+    for n in range(1, instance.arms + 1):
+        for m in range(1, instance.arms + 1):
+            total = 0.0
+            for j in range(1, m + 1):
+                delay = n if j <= n else n + m
+                total += reference.mean_at(table, ranked[j - 1], delay)
+            assert totals[n - 1, m - 1] == pytest.approx(total, abs=1e-12)
+
+
+class InTurn:
+    """Plays two blocks in turn."""
+
+    def __init__(self, blocks: tuple[Block, Block]) -> None:
+        self.blocks = blocks
+        self.earned: list[float] = []
+
+    def ask(self) -> Block:
+        return self.blocks[len(self.earned) % 2]
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.earned.append(sum(outcome.first))
+
+
+@given(instances, st.data())
+def test_transition_totals_are_what_alternating_plays_earn(
+    instance: Instance, data: st.DataObject
+) -> None:
+    n, m = (data.draw(st.integers(1, instance.arms)) for _ in range(2))
+    order = tuple(instance.order.tolist())
+    learner = InTurn((Block(order[:n]), Block(order[:m])))
+    simulate(instance, learner, 2 * (n + m), seed=0, rewards="none")
+    _, _, after_m, after_n = learner.earned
+    totals = transition_totals(instance)
+    assert after_n == pytest.approx(totals[n - 1, m - 1], abs=1e-12)
+    assert after_m == pytest.approx(totals[m - 1, n - 1], abs=1e-12)
+    assert sum(totals[[n - 1, m - 1], [m - 1, n - 1]]) / (n + m) == pytest.approx(
+        gain(instance, order[:n] + order[:m]), abs=1e-12
+    )
 
 
 @given(instances)

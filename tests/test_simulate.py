@@ -15,12 +15,16 @@ from fallow import (
     LowSwitch,
     Outcome,
     RankingUCB,
+    RankThenCut,
+    Replication,
     ThompsonSampling,
     catalog,
     estimate,
     replicate,
     simulate,
 )
+from fallow.arrays import FloatArray
+from fallow.replicate import Factory
 
 BLOCK = Block((0, 1, 0), plays=41)
 INSTANCE = Instance.from_means([[0.2, 0.45, 0.7, 0.9], [0.1, 0.3, 0.6, 0.8]])
@@ -201,9 +205,33 @@ def test_regret_is_the_references_lead_plus_switches() -> None:
     study = replicate(catalog.figure3(), {"ucb": lambda *_: RankingUCB(2)}, 400, runs=3, seed=0)
     expected = 0.7 * study.rounds - study.rewards[0] + 2 * study.switches[0]
     np.testing.assert_allclose(study.regret("ucb", switching_cost=2), expected)
-    frame = study.frame()
-    assert frame.columns == ["learner", "run", "round", "expected_reward", "switches"]
-    assert len(frame) == 3 * len(study.rounds)
+
+
+def test_rows_hold_all_of_a_study_in_any_order() -> None:
+    learners: dict[str, Factory] = {
+        "ucb": lambda instance, _: RankingUCB(instance.arms),
+        "from nothing": lambda instance, _: RankThenCut(instance.arms, 500, max_delay=6),
+    }
+    study = replicate(catalog.figure2, learners, 500, runs=range(3, 7), seed=0)
+    rows = study.frame()
+    assert len(rows) == 2 * 4 * len(study.rounds)
+    again = Replication.from_frame(rows.reverse())
+    assert again.learners == ("from nothing", "ucb")
+    assert again.runs == study.runs == range(3, 7)
+    for name in study.learners:
+        np.testing.assert_array_equal(again.regret(name), study.regret(name))
+    np.testing.assert_array_equal(again.switches[::-1], study.switches)
+    np.testing.assert_array_equal(again.ranking_rounds[::-1], study.ranking_rounds)
+    assert (study.ranking_rounds[0] == 0).all()
+    assert (study.ranking_rounds[1] > 200).all()
+
+
+def test_a_run_is_the_same_whichever_others_are_asked_for() -> None:
+    def rewards(runs: int | range) -> FloatArray:
+        study = replicate(catalog.figure2, lambda *_: RankingUCB(7), 300, runs=runs, seed=4)
+        return study.regret("learner")
+
+    np.testing.assert_array_equal(rewards(range(2, 5)), rewards(6)[2:5])
 
 
 def test_an_error_in_a_run_reaches_the_caller() -> None:

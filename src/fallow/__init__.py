@@ -17,7 +17,14 @@ from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
 from fallow.planners.optimal import optimal
 from fallow.planners.plans import Plan, gain
-from fallow.planners.ranking import Guarantee, ghost, guarantee, ranking_gains, theorem2_index
+from fallow.planners.ranking import (
+    Guarantee,
+    ghost,
+    guarantee,
+    ranking_gains,
+    theorem2_index,
+    transition_totals,
+)
 from fallow.planners.whittle import whittle
 from fallow.protocol import Block, Learner, Outcome
 from fallow.replicate import Replication, estimate, log_rounds, replicate
@@ -60,6 +67,7 @@ __all__ = [
     "replicate",
     "simulate",
     "theorem2_index",
+    "transition_totals",
     "upper_bound",
     "whittle",
 ]

@@ -28,8 +28,8 @@ def figure2(seed: int = 0) -> Instance:
     return Instance.b2dep(baselines, delays, decay.geometric(0.999))
 
 
-def figure3(second_baseline: float = 13 / 15) -> Instance:
-    """Two arms; at 13/15 both ranking policies earn 0.7 (paper, Figure 3).
+def figure3(epsilon: float = 0.0) -> Instance:
+    """Two arms, mu_2 = 13/15 + epsilon; at 0 both ranking policies earn 0.7 (paper, Figure 3).
 
     Examples
     --------
@@ -37,7 +37,7 @@ def figure3(second_baseline: float = 13 / 15) -> Instance:
     >>> ranking_gains(figure3())
     array([0.7, 0.7])
     """
-    return Instance.b2dep([1, second_baseline], delays=[2, 2], decay=[0.3, 0.25])
+    return Instance.b2dep([1, 13 / 15 + epsilon], delays=[2, 2], decay=[0.3, 0.25])
 
 
 def greedy_trap(epsilon: float = 0.1) -> Instance:

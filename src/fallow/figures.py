@@ -1,47 +1,212 @@
 """Drawing finished numbers; the only place that imports matplotlib."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, cast
 
 import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch
 
-from fallow.arrays import IntArray
+from fallow.arrays import FloatArray, IntArray
 from fallow.replicate import Estimate
 
-# Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-LINES = ("-", "--", "-.", ":")
+# Okabe and Ito's colours, which stay distinct for colour-blind readers, and brighter ones of the
+# same kind for dark ground; line styles for print.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
+BRIGHT = ("#56b4e9", "#ff8c42", "#2fc79a", "#e59ac4", "#f0c040", "#a6c8ff", "#a0a0a0")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
+
+LIGHT: dict[str, Any] = {
+    "svg.hashsalt": "fallow",
+    "savefig.facecolor": "#ffffff",
+    "axes.prop_cycle": cycler(color=COLOURS),
+}
+DARK: dict[str, Any] = {
+    "svg.hashsalt": "fallow",
+    "axes.prop_cycle": cycler(color=BRIGHT),
+    "savefig.facecolor": "#161a1d",
+    "axes.facecolor": "#161a1d",
+    "axes.edgecolor": "#c8ccd0",
+    "axes.labelcolor": "#e6e8ea",
+    "xtick.color": "#c8ccd0",
+    "ytick.color": "#c8ccd0",
+    "text.color": "#e6e8ea",
+}
 
 
-def regret_figure(
-    rounds: IntArray, curves: Mapping[str, Estimate], title: str, label: str
+@dataclass(frozen=True)
+class Mark:
+    """A value from elsewhere to compare a curve with: a point and its range."""
+
+    curve: str
+    x: float
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Curves with bands over one axis.
+
+    Attributes
+    ----------
+    title
+        Above the panel.
+    x
+        Where the curves have values.
+    curves
+        By name.
+    marks
+        Published values.
+    verticals
+        Labels and the places on the x axis that they point out.
+    """
+
+    title: str
+    x: FloatArray | IntArray
+    curves: Mapping[str, Estimate]
+    marks: Sequence[Mark] = ()
+    verticals: Sequence[tuple[str, float]] = ()
+
+
+def curve_figure(
+    panels: Sequence[Panel], title: str, x_label: str, y_label: str, x_scale: str = "log"
 ) -> Figure:
-    """Draw mean regret with 95 % bands over a logarithmic axis of rounds."""
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    for place, (name, curve) in enumerate(curves.items()):
-        colour = COLOURS[place % len(COLOURS)]
-        line = LINES[place % len(LINES)]
-        axes.plot(rounds, curve.mean, color=colour, linestyle=line, label=name)
-        low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
-        axes.fill_between(rounds, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xscale("log")
-    axes.axhline(0, color="#999999", linewidth=0.8)
-    axes.set_xlabel("round t")
-    axes.set_ylabel(label)
-    axes.set_title(title)
-    axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
+    """Draw panels beside each other: mean curves, 95 % bands, marks for published values.
+
+    Parameters
+    ----------
+    panels
+        What to draw.
+    title, x_label, y_label
+        Of the whole figure, and what the axes mean.
+    x_scale
+        "log", "linear", or "symlog" for values on both sides of 0.
+    """
+    width = 6.4 if len(panels) == 1 else 4.4 * len(panels)
+    figure = Figure(figsize=(width, 4), layout="constrained")
+    row = np.atleast_1d(figure.subplots(1, len(panels)))
+    for axes, panel in zip(row, panels, strict=True):
+        _draw(axes, panel)
+        axes.set_xscale(x_scale, **_scale_options(x_scale, panel.x))
+        axes.set_xlabel(x_label)
+    row[0].set_ylabel(y_label)
+    row[0].legend(frameon=False, fontsize="small")
+    figure.suptitle(title, fontsize="medium")
     return figure
 
 
-def image(figure: Figure, kind: str) -> bytes:
-    """Return the figure as a PNG or SVG file, the same bytes for the same figure."""
-    from io import BytesIO
+def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
+    """Return from where on a symlog axis is logarithmic: the smallest distance from 0."""
+    return {"linthresh": float(np.abs(x[x != 0]).min())} if scale == "symlog" else {}
 
-    buffer = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "fallow"}):
-        figure.savefig(
-            buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else {}
+
+def _colour(place: int) -> str:
+    """Return a colour of the theme that is being drawn."""
+    colours: list[str] = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
+    return colours[place % len(colours)]
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    for place, (name, curve) in enumerate(panel.curves.items()):
+        colour, line = _colour(place), LINES[place % len(LINES)]
+        axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=name)
+        low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
+        axes.fill_between(panel.x, low, high, color=colour, alpha=0.2, linewidth=0)
+        for mark in panel.marks:
+            if mark.curve == name:
+                reach = [[mark.value - mark.low], [mark.high - mark.value]]
+                label = f"{name}, as published"
+                # Beside the curve's end, so that marks do not hide each other.
+                beside = mark.x * 1.1 ** (place + 1)
+                axes.errorbar(beside, mark.value, reach, fmt="D", color=colour, label=label)
+    for label, x in panel.verticals:
+        axes.axvline(x, color="#808080", linewidth=1, linestyle=":")
+        top = axes.get_xaxis_transform()
+        axes.text(
+            x, 0.98, label, transform=top, rotation=90, ha="right", va="top", fontsize="small"
         )
+    lowest, highest = axes.get_ylim()
+    if lowest < 0 < highest:
+        axes.axhline(0, color="#808080", linewidth=0.8)
+    axes.set_title(panel.title, fontsize="small")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def transition_figure(totals: Mapping[str, FloatArray], title: str) -> Figure:
+    """Draw what a play of each ranking policy earns in total after a play of another (Figure 1).
+
+    Parameters
+    ----------
+    totals
+        By the name of an instance, its `transition_totals`.
+    title
+        Of the whole figure.
+    """
+    figure = Figure(figsize=(5.2 * len(totals), 4.3), layout="constrained")
+    row = np.atleast_1d(figure.subplots(1, len(totals)))
+    for axes, (name, table) in zip(row, totals.items(), strict=True):
+        _draw_graph(axes, table)
+        axes.set_title(name, fontsize="small")
+    figure.suptitle(title, fontsize="medium")
+    return figure
+
+
+def _draw_graph(axes: Axes, totals: FloatArray) -> None:
+    """Draw policies on a circle, an arrow for each pair, a loop for each policy."""
+    count, radius = len(totals), 0.17
+    angles = (math.pi if count == 2 else math.pi / 2) - 2 * math.pi * np.arange(count) / count
+    centres = np.column_stack([np.cos(angles), np.sin(angles)])
+    for place, centre in enumerate(centres):
+        colour = _colour(place)
+        axes.add_patch(Circle(centre, radius, facecolor="none", edgecolor=colour, linewidth=2))
+        axes.annotate(rf"$\pi_{place + 1}$", centre, ha="center", va="center", fontsize="large")
+        across = np.array([-centre[1], centre[0]]) * 0.6
+        start, end = (centre + radius * (0.8 * centre + side) for side in (-across, across))
+        _arrow(axes, start, end, 2.5, colour, f"{totals[place, place]:.3f}")
+        for other, target in enumerate(centres):
+            if other != place:
+                way = (target - centre) / np.linalg.norm(target - centre)
+                label = f"{totals[place, other]:.3f}"
+                _arrow(axes, centre + way * radius, target - way * radius, 0.25, colour, label)
+    axes.set(xlim=(-1.7, 1.7), ylim=(-1, 1.5), aspect="equal")
+    axes.axis("off")
+
+
+def _arrow(
+    axes: Axes, start: FloatArray, end: FloatArray, bend: float, colour: str, label: str
+) -> None:
+    """Draw a bent arrow with a label on it."""
+    style = f"arc3,rad={bend}"
+    axes.add_patch(
+        FancyArrowPatch(
+            tuple(start),
+            tuple(end),
+            connectionstyle=style,
+            arrowstyle="-|>",
+            mutation_scale=14,
+            color=colour,
+        )
+    )
+    # The arrow is a quadratic curve whose control point stands off its middle.
+    off = np.array([end[1] - start[1], start[0] - end[0]])
+    control = (start + end) / 2 + bend * off
+    middle = (start + 2 * control + end) / 4
+    paper = {"boxstyle": "round,pad=0.15", "fc": mpl.rcParams["axes.facecolor"], "ec": "none"}
+    axes.annotate(label, tuple(middle), ha="center", va="center", color=colour, bbox=paper)
+
+
+def image(draw: Callable[[], Figure], kind: str, theme: Mapping[str, Any] = LIGHT) -> bytes:
+    """Return a figure as a PNG or SVG file, the same bytes for the same numbers."""
+    buffer = BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {}
+    with mpl.rc_context(cast(Any, theme)):
+        draw().savefig(buffer, format=kind, dpi=150, metadata=metadata)
     return buffer.getvalue()

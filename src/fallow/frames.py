@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy.typing as npt
@@ -16,3 +18,17 @@ def frame(columns: Mapping[str, npt.ArrayLike]) -> DataFrame:
     import polars
 
     return polars.DataFrame(dict(columns))
+
+
+def parquet(rows: DataFrame) -> bytes:
+    """Return the frame as a Parquet file, the same bytes for the same rows."""
+    buffer = BytesIO()
+    rows.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def read_parquet(paths: Sequence[Path]) -> DataFrame:
+    """Return the rows of these files, one after the other."""
+    import polars
+
+    return polars.concat([polars.read_parquet(path) for path in paths])

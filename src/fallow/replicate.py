@@ -47,18 +47,24 @@ class Replication:
     ----------
     learners
         Names of the learners.
+    runs
+        Numbers of the runs.
     rounds
         The rounds at which totals were taken.
     rewards, switches
         Expected reward and number of switches, by learner, run and round.
+    ranking_rounds
+        Rounds spent on ranking the arms, by learner and run; 0 for learners that do not say.
     gains
         Reward per round of each reference, by run.
     """
 
     learners: tuple[str, ...]
+    runs: range
     rounds: IntArray
     rewards: FloatArray
     switches: IntArray
+    ranking_rounds: IntArray
     gains: Mapping[str, FloatArray]
 
     def regret(
@@ -82,16 +88,45 @@ class Replication:
             - self.regret(other, switching_cost=switching_cost)
         )
 
+    @classmethod
+    def from_frame(cls, rows: DataFrame) -> Replication:
+        """Return the totals whose rows these are, in any order."""
+        names = tuple(rows["learner"].unique(maintain_order=True))
+        places = rows["learner"].replace_strict({name: place for place, name in enumerate(names)})
+        rows = rows.with_columns(place=places).sort("place", "run", "round")
+        rounds = rows["round"].unique().sort().to_numpy()
+        runs = rows["run"].unique().sort()
+        shape = (len(names), len(runs), len(rounds))
+        gains = [name for name in rows.columns if name.endswith("_gain")]
+        return cls(
+            names,
+            range(runs[0], runs[-1] + 1),
+            rounds,
+            rows["expected_reward"].to_numpy().reshape(shape),
+            rows["switches"].to_numpy().reshape(shape),
+            rows["ranking_rounds"].to_numpy().reshape(shape)[:, :, 0],
+            {
+                name.removesuffix("_gain"): rows[name].to_numpy().reshape(shape)[0, :, 0]
+                for name in gains
+            },
+        )
+
     def frame(self) -> DataFrame:
         """Return one row for each learner, run and round as a polars frame (extra `data`)."""
-        runs, rounds = self.rewards.shape[1:]
+        learners, runs, rounds = self.rewards.shape
+        gains = {
+            f"{name}_gain": np.tile(np.repeat(gains, rounds), learners)
+            for name, gains in self.gains.items()
+        }
         return frame(
             {
                 "learner": np.repeat(self.learners, runs * rounds),
-                "run": np.tile(np.repeat(np.arange(runs), rounds), len(self.learners)),
-                "round": np.tile(self.rounds, len(self.learners) * runs),
+                "run": np.tile(np.repeat(np.array(self.runs), rounds), learners),
+                "round": np.tile(self.rounds, learners * runs),
                 "expected_reward": self.rewards.ravel(),
                 "switches": self.switches.ravel(),
+                "ranking_rounds": np.repeat(self.ranking_rounds.ravel(), rounds),
+                **gains,
             }
         )
 
@@ -100,7 +135,7 @@ def replicate(
     instance: Instance | Family,
     learners: Factory | Mapping[str, Factory],
     horizon: int,
-    runs: int,
+    runs: int | range,
     seed: int,
     workers: int | None = None,
     rewards: Rewards = "bernoulli",
@@ -121,7 +156,8 @@ def replicate(
     horizon
         Rounds of each run.
     runs
-        Number of runs.
+        Number of runs, or the numbers of some of them, such as range(50, 60): run 50 is the same
+        whichever others are asked for.
     seed
         All randomness of run r comes from the r-th child of this seed.
     workers
@@ -145,7 +181,8 @@ def replicate(
     >>> study.regret("ucb", switching_cost=1).shape
     (20, 42)
     """
-    checks.whole_number("runs", runs, minimum=1)
+    if not isinstance(runs, range):
+        runs = range(checks.whole_number("runs", runs, minimum=1))
     if workers is not None:
         checks.whole_number("workers", workers, minimum=1)
     checks.whole_number("horizon", horizon, minimum=1)
@@ -160,7 +197,8 @@ def replicate(
 
     fixed_gains = gains_on(instance) if isinstance(instance, Instance) else None
 
-    def run(source: np.random.SeedSequence) -> tuple[FloatArray, IntArray, list[float]]:
+    def run(number: int) -> tuple[FloatArray, IntArray, list[int], list[float]]:
+        source = np.random.SeedSequence(entropy, spawn_key=(number,))
         instance_seed, reward_seed, learner_seed = source.spawn(3)
         drawn = instance if isinstance(instance, Instance) else instance(_number(instance_seed))
         totals = []
@@ -169,26 +207,34 @@ def replicate(
             trajectory = simulate(
                 drawn, learner, horizon, reward_seed, rewards, rounds, concentration
             )
-            totals.append((trajectory.expected_reward(rounds), trajectory.switches(rounds)))
+            totals.append(
+                (
+                    trajectory.expected_reward(rounds),
+                    trajectory.switches(rounds),
+                    getattr(learner, "ranking_rounds", 0),
+                )
+            )
             on_run()
         gains = fixed_gains or gains_on(drawn)
-        earned, switched = zip(*totals, strict=True)
-        return np.array(earned), np.array(switched), gains
+        earned, switched, ranking = zip(*totals, strict=True)
+        return np.array(earned), np.array(switched), list(ranking), gains
 
-    sources = np.random.SeedSequence(checks.whole_number("seed", seed, minimum=0)).spawn(runs)
+    entropy = checks.whole_number("seed", seed, minimum=0)
     executor = ThreadPoolExecutor(workers or os.cpu_count())
     try:
-        results = list(executor.map(run, sources))
+        results = list(executor.map(run, runs))
     finally:
         # After an error or Ctrl-C, runs under way go on in their threads but nobody waits for them.
         executor.shutdown(wait=False, cancel_futures=True)
-    earned, switched, gains = zip(*results, strict=True)
+    earned, switched, ranking, gains = zip(*results, strict=True)
     by_reference = np.array(gains).T
     return Replication(
         tuple(factories),
+        runs,
         rounds,
         np.stack(earned, axis=1),
         np.stack(switched, axis=1),
+        np.array(ranking).T,
         dict(zip(planners, by_reference, strict=True)),
     )
 

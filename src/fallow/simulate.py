@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, get_args
 
 import numpy as np
 
@@ -77,13 +77,12 @@ def simulate(
     >>> int(run.switches(at=10**12))
     11
     """
-    rounds = checks.whole_number("horizon", horizon, minimum=1)
-    if rounds > MAX_HORIZON:
-        raise ValueError(f"horizon must be at most {MAX_HORIZON:,}, got {rounds:,}")
-    checks.one_of("rewards", rewards, ("bernoulli", "none", "beta"))
+    rounds = checked_horizon("horizon", horizon)
+    checks.one_of("rewards", rewards, get_args(Rewards))
     checks.positive("concentration", concentration)
     generator = np.random.default_rng(seed)
-    recorder = Recorder(instance.means, _checked_checkpoints(checkpoints, rounds))
+    kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
+    recorder = Recorder(instance.means, kept)
     if _is_compiled(learner) and learner.pending is None and rewards != "beta":
         noisy = rewards == "bernoulli"
         _play_compiled(instance, learner, rounds, noisy, generator, recorder)
@@ -239,12 +238,19 @@ def _play_compiled(
         learner.ask()  # the block that was cut at the horizon is still under way
 
 
-def _checked_checkpoints(
-    checkpoints: Sequence[int] | IntArray | None, horizon: int
-) -> IntArray | None:
-    if checkpoints is None:
-        return None
-    rounds = np.array(checks.whole_numbers("checkpoints", checkpoints, minimum=0))
+def checked_horizon(argument: str, horizon: int) -> int:
+    """Return a number of rounds that can be played."""
+    rounds = checks.whole_number(argument, horizon, minimum=1)
+    if rounds > MAX_HORIZON:
+        raise ValueError(f"{argument} must be at most {MAX_HORIZON:,}, got {rounds:,}")
+    return rounds
+
+
+def checked_checkpoints(checkpoints: Sequence[int] | IntArray, horizon: int) -> IntArray:
+    """Return rounds that increase up to at most the horizon."""
+    rounds = np.asarray(checkpoints)
+    if rounds.dtype != np.int64 or rounds.shape != (rounds.size or -1,) or (rounds < 0).any():
+        rounds = np.array(checks.whole_numbers("checkpoints", checkpoints, minimum=0))
     if (np.diff(rounds) <= 0).any() or rounds[-1] > horizon:
         raise ValueError(
             f"checkpoints must increase up to at most the horizon, {horizon}, "

@@ -3,31 +3,30 @@
 import inspect
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
-from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from fallow import Instance, Plan, catalog, checks, ghost, optimal, upper_bound
+from fallow import Instance, catalog, checks, ghost
 from fallow.cli.app import app, user_mistakes
+from fallow.cli.extras import check_extras
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
-from fallow.learners.named import LEARNERS
-from fallow.planners.default import MAX_STATES
-from fallow.planners.optimal import reachable_states
+from fallow.files import write_whole
+from fallow.frames import parquet
+from fallow.learners.named import LEARNERS, build_learner
+from fallow.planners.default import optimum_or_bound
 from fallow.protocol import Learner
 from fallow.replicate import Estimate, Replication, estimate, replicate
 from fallow.simulate import Rewards
 
-REWARDS = ("bernoulli", "none", "beta")
+REWARDS = get_args(Rewards)
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,11 @@ def simulate_command(
         for name in names:
             checks.one_of("--learner", name, LEARNERS)
         checks.one_of("--rewards", rewards, REWARDS)
-        if not 0 <= switching_cost < math.inf:
-            raise ValueError(f"--switching-cost must be finite and >= 0, got {switching_cost}")
+        checks.not_negative("--switching-cost", switching_cost)
         rounds = _whole("--horizon", horizon)
         source = _source(instance, parameters or [])
         if out is not None:
-            _check_extras()
+            check_extras("--out", "polars", "matplotlib")
             out.mkdir(parents=True, exist_ok=True)
         study = _study(source, names, rounds, runs, seed, rewards, workers)
         summaries = [_summary(study, name, switching_cost) for name in study.learners]
@@ -86,13 +84,6 @@ def simulate_command(
         if out is not None:
             title = f"{instance} {' '.join(parameters or [])}".strip()
             _write_all(out, _files(study, summaries, switching_cost, title), quiet=as_json)
-
-
-def _check_extras() -> None:
-    """Say what is missing before the work, not after it."""
-    for module, extra in (("polars", "data"), ("matplotlib", "plot")):
-        if find_spec(module) is None:
-            raise ValueError(f"--out needs {module}: install fallow with its extra {extra!r}")
 
 
 def _source(name: str, parameters: Sequence[str]) -> Instance | Callable[[int], Instance]:
@@ -115,37 +106,22 @@ def _study(
     workers: int | None,
 ) -> Replication:
     def factory(name: str) -> Callable[[Instance, int], Learner]:
-        return lambda instance, number: LEARNERS[name](instance, horizon, number)
+        return lambda instance, number: build_learner(name, instance, horizon, number)
 
-    from fallow.cli.progress import run_progress  # slow to import, and not needed for --help
+    from fallow.cli.progress import stage  # slow to import, and not needed for --help
 
-    total = runs * len(names)
-    with run_progress(Console(stderr=True)) as progress:
-        task = progress.add_task("runs", total=total)
-        try:
-            return replicate(
-                source,
-                {name: factory(name) for name in names},
-                horizon,
-                runs,
-                seed,
-                workers,
-                cast(Rewards, rewards),
-                references={"ghost": ghost, "optimum": _optimum},
-                on_run=lambda: progress.advance(task),
-            )
-        except KeyboardInterrupt:
-            done = int(progress.tasks[0].completed)
-    message = f"fallow: interrupted after {done} of {total} runs, nothing was written"
-    print(message, file=sys.stderr, flush=True)
-    os._exit(130)  # without waiting for the runs that are under way in other threads
-
-
-def _optimum(instance: Instance) -> Plan | float:
-    """Return the optimum, or the upper bound where it is out of reach."""
-    if reachable_states(instance) <= MAX_STATES:
-        return optimal(instance)
-    return upper_bound(instance)
+    with stage("runs", runs * len(names), "nothing was written") as advance:
+        return replicate(
+            source,
+            {name: factory(name) for name in names},
+            horizon,
+            runs,
+            seed,
+            workers,
+            cast(Rewards, rewards),
+            references={"ghost": ghost, "optimum": optimum_or_bound},
+            on_run=lambda: advance(1),
+        )
 
 
 def _summary(study: Replication, name: str, switching_cost: float) -> Summary:
@@ -197,23 +173,19 @@ def _files(
 ) -> Mapping[str, Callable[[], bytes]]:
     """Return how each file is made, by its name."""
 
-    def rows() -> bytes:
-        buffer = BytesIO()
-        study.frame().write_parquet(buffer)
-        return buffer.getvalue()
-
     def curves(kind: str) -> bytes:
-        from fallow.figures import image, regret_figure
+        from fallow.figures import Panel, curve_figure, image
 
-        estimates: dict[str, Estimate] = {
+        estimates = {
             name: estimate(study.regret(name, switching_cost=switching_cost))
             for name in study.learners
         }
-        label = f"regret against ghost (switching cost {switching_cost:g})"
-        return image(regret_figure(study.rounds, estimates, title, label), kind)
+        panel = Panel(f"switching cost {switching_cost:g}", study.rounds, estimates)
+        label = "regret against ghost"
+        return image(lambda: curve_figure([panel], title, "round t", label), kind)
 
     return {
-        "rows.parquet": rows,
+        "rows.parquet": lambda: parquet(study.frame()),
         "summary.json": lambda: json.dumps([asdict(row) for row in summaries], indent=2).encode(),
         "regret.png": lambda: curves("png"),
         "regret.svg": lambda: curves("svg"),
@@ -221,16 +193,10 @@ def _files(
 
 
 def _write_all(folder: Path, files: Mapping[str, Callable[[], bytes]], quiet: bool) -> None:
-    """Write each file whole or not at all."""
     kept: list[str] = []
     try:
         for name, make in files.items():
-            unfinished = folder / f".{name}.unfinished"
-            try:
-                unfinished.write_bytes(make())
-                os.replace(unfinished, folder / name)
-            finally:
-                unfinished.unlink(missing_ok=True)
+            write_whole(folder / name, make())
             kept.append(name)
     except KeyboardInterrupt:
         left = ", ".join(kept) or "nothing"

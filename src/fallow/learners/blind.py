@@ -62,6 +62,9 @@ class UCB1(BlindLearner):
     kind = bandits.UCB
     parameter = 2.0
 
+    def __init__(self, arms: int) -> None:
+        super().__init__(arms)
+
     def _choose(self) -> Block:
         total = float(self.statistics.total[0])
         return Block((int(ucb_choice(self.statistics, total, self.parameter)),))

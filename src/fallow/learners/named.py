@@ -1,8 +1,11 @@
 """Learners by name, told what their algorithms may know of the instance and no more."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import signature
 from types import MappingProxyType
 
+from fallow import checks
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
@@ -12,11 +15,45 @@ from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.planners.default import plan
 from fallow.planners.greedy import greedy
+from fallow.planners.plans import Plan
 from fallow.planners.ranking import ghost
 from fallow.planners.whittle import whittle
 from fallow.protocol import CheckedLearner
 
-NamedLearner = Callable[[Instance, int, int], CheckedLearner]
+
+def _following(planner: Callable[[Instance], Plan]) -> Callable[[Instance], Follow]:
+    return lambda instance: Follow(planner(instance))
+
+
+LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
+    {
+        "low-switch": LowSwitch,
+        "ranking-ucb": RankingUCB,
+        "rank-then-cut": RankThenCut,
+        "bandit-ranker": BanditRanker,
+        "ucb1": UCB1,
+        "thompson-sampling": ThompsonSampling,
+        "epsilon-greedy": EpsilonGreedy,
+        "sliding-window-ucb": SlidingWindowUCB,
+        "ghost": _following(ghost),
+        "greedy": _following(greedy),
+        "whittle": _following(whittle),
+        "plan": _following(plan),
+    }
+)
+"""How each learner is made; the last four follow a plan made with full knowledge."""
+
+TOLD: Mapping[str, Callable[[Instance, int, int], object]] = MappingProxyType(
+    {
+        "instance": lambda instance, _, __: instance,
+        "arms": lambda instance, _, __: instance.arms,
+        "order": lambda instance, _, __: instance.order.tolist(),
+        "max_delay": lambda instance, _, __: _bound(instance),
+        "horizon": lambda _, horizon, __: horizon,
+        "seed": lambda _, __, seed: seed,
+    }
+)
+"""By argument, what a learner that has this argument is told of instance, horizon and seed."""
 
 
 def _bound(instance: Instance) -> int | None:
@@ -24,32 +61,39 @@ def _bound(instance: Instance) -> int | None:
     return max(int(instance.delays.max()), 1) if instance.arms > 1 else None
 
 
-LEARNERS: Mapping[str, NamedLearner] = MappingProxyType(
-    {
-        "low-switch": lambda instance, horizon, _: LowSwitch(
-            instance.arms, horizon, order=instance.order.tolist()
-        ),
-        "ranking-ucb": lambda instance, _, __: RankingUCB(
-            instance.arms, order=instance.order.tolist()
-        ),
-        "rank-then-cut": lambda instance, horizon, _: RankThenCut(
-            instance.arms, horizon, max_delay=_bound(instance)
-        ),
-        "bandit-ranker": lambda instance, horizon, _: BanditRanker(
-            instance.arms, max_delay=_bound(instance), budget=horizon
-        ),
-        "ucb1": lambda instance, _, __: UCB1(instance.arms),
-        "thompson-sampling": lambda instance, _, seed: ThompsonSampling(instance.arms, seed),
-        "epsilon-greedy": lambda instance, _, seed: EpsilonGreedy(instance.arms, seed=seed),
-        "sliding-window-ucb": lambda instance, _, __: SlidingWindowUCB(instance.arms),
-        "ghost": lambda instance, _, __: Follow(ghost(instance)),
-        "greedy": lambda instance, _, __: Follow(greedy(instance)),
-        "whittle": lambda instance, _, __: Follow(whittle(instance)),
-        "plan": lambda instance, _, __: Follow(plan(instance)),
-    }
-)
-"""By name, functions from an instance, the horizon and a seed to a learner.
+@cache
+def _arguments(name: str) -> tuple[str, ...]:
+    return tuple(signature(LEARNERS[name]).parameters)
 
-LowSwitch and RankingUCB are told the order of the arms, the rankers a bound on the delays; the last
-four follow a plan made with full knowledge.
-"""
+
+def free_parameters(name: str) -> list[str]:
+    """Return the parameters of a learner that a user may set."""
+    return [argument for argument in _arguments(name) if argument not in TOLD]
+
+
+def build_learner(
+    name: str,
+    instance: Instance,
+    horizon: int,
+    seed: int,
+    parameters: Mapping[str, object] = MappingProxyType({}),
+) -> CheckedLearner:
+    """Return a fresh learner by its name, with its free parameters as given.
+
+    Examples
+    --------
+    >>> from fallow import catalog
+    >>> build_learner("low-switch", catalog.figure3(), 1000, 0, {"delta": 0.2}).ask()
+    Block(arms=(0,), plays=17)
+    """
+    checks.one_of("a learner", name, LEARNERS)
+    for parameter in parameters:
+        if not free_parameters(name):
+            raise ValueError(f"{name} must have no parameters, got {parameter!r}")
+        checks.one_of(f"a parameter of {name}", parameter, free_parameters(name))
+    told = {
+        argument: tell(instance, horizon, seed)
+        for argument, tell in TOLD.items()
+        if argument in _arguments(name)
+    }
+    return LEARNERS[name](**told, **parameters)

@@ -41,6 +41,11 @@ class RankThenCut(CheckedLearner):
         """What is being learned now: "ranking" or "cutting"."""
         return "ranking" if self.cutter is None else "cutting"
 
+    @property
+    def ranking_rounds(self) -> int:
+        """Rounds spent on the order so far."""
+        return self.ranker.pulls
+
     def _enter_second_stage_if_ranked(self) -> None:
         if self.cutter is None and self.ranker.done:
             left = max(self.horizon - self.ranker.pulls, 1)

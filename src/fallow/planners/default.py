@@ -6,6 +6,7 @@ from types import MappingProxyType
 from fallow import checks
 from fallow.instance import Instance
 from fallow.planners.beam import beam
+from fallow.planners.bounds import upper_bound
 from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
@@ -20,6 +21,19 @@ HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
 
 MAX_STATES = 200_000
 """Size up to which the exact optimum takes under a second, for delays up to some dozens."""
+
+
+def optimum_or_bound(instance: Instance) -> float:
+    """Return the gain of the optimum, or its upper bound where the optimum is out of reach.
+
+    Examples
+    --------
+    >>> optimum_or_bound(Instance.blocking([1, 0.5], delays=[1, 1]))
+    0.75
+    """
+    if reachable_states(instance) <= MAX_STATES:
+        return optimal(instance).gain
+    return upper_bound(instance)
 
 
 def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:

@@ -35,6 +35,30 @@ def ranking_gains(instance: Instance) -> FloatArray:
     return np.append(tired_gains, (rested[0] - losses)[len(tired_gains) :])
 
 
+def transition_totals(instance: Instance) -> FloatArray:
+    """Return what a play of one ranking policy earns after a play of another (Figure 1).
+
+    Element [n - 1, m - 1] is the expected total reward of one play of pi_m right after one of pi_n
+    when the two alternate. The arms of both were last pulled n rounds ago; those of pi_m alone, in
+    the play of pi_m before, n + m rounds ago. The diagonal is m g(m).
+
+    Examples
+    --------
+    >>> transition_totals(Instance.b2dep([1, 0.8], delays=[2, 2], decay=[0.5, 0.25]))
+    array([[0.5 , 1.3 ],
+           [0.75, 1.35]])
+    """
+    ranked = instance.means[instance.order]
+    width = ranked.shape[1]
+    totals = np.empty((instance.arms, instance.arms))
+    for before in range(1, instance.arms + 1):
+        for now in range(1, instance.arms + 1):
+            shared = ranked[: min(before, now), min(before, width) - 1]
+            others = ranked[before:now, min(before + now, width) - 1]
+            totals[before - 1, now - 1] = shared.sum() + others.sum()
+    return totals
+
+
 def ghost(instance: Instance) -> Plan:
     """Return the best ranking policy, the paper's pi_ghost (equation 3); ties go to fewer arms.
 

@@ -1,0 +1,1 @@
+"""What the paper claims, each claim checked by a measurement."""

@@ -1,0 +1,91 @@
+"""Runs of pi_low and pi_ucb side by side, and what they come to."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fallow.instance import Instance
+from fallow.learners.low_switch import LowSwitch
+from fallow.learners.ranking_ucb import RankingUCB
+from fallow.replicate import Estimate, Family, Replication, estimate, replicate
+from fallow.simulate import Rewards
+
+HORIZON = 1000
+"""Rounds of the paper's figures."""
+
+
+def pi_low(instance: Instance, horizon: int) -> LowSwitch:
+    """Return the learner of Algorithm 1, told the order of the arms."""
+    return LowSwitch(instance.arms, horizon, order=instance.order.tolist())
+
+
+def pi_ucb(instance: Instance) -> RankingUCB:
+    """Return UCB1 over ranking policies, told the order of the arms."""
+    return RankingUCB(instance.arms, order=instance.order.tolist())
+
+
+class Comparison(NamedTuple):
+    """Final regrets of both, and how much more pi_ucb has than pi_low, paired by run."""
+
+    ucb: Estimate
+    low: Estimate
+    more: Estimate
+
+    @property
+    def low_wins(self) -> bool:
+        """Whether pi_low has less regret, the 95 % interval of the difference excluding 0."""
+        return is_above_zero(self.more)
+
+    @property
+    def ucb_wins(self) -> bool:
+        """Whether pi_ucb has less regret, the 95 % interval of the difference excluding 0."""
+        return is_below_zero(self.more)
+
+    def __str__(self) -> str:
+        return (
+            f"regret of pi_ucb {written(self.ucb)}, of pi_low {written(self.low)}, "
+            f"difference {written(self.more)}"
+        )
+
+
+def play_both(
+    source: Instance | Family,
+    rounds: Sequence[int],
+    runs: int,
+    rewards: Rewards = "bernoulli",
+) -> Replication:
+    """Play both learners in paired runs up to the last of these rounds; keep totals at each."""
+    horizon = rounds[-1]
+    learners = {
+        "pi_low": lambda instance, _: pi_low(instance, horizon),
+        "pi_ucb": lambda instance, _: pi_ucb(instance),
+    }
+    return replicate(source, learners, horizon, runs, 0, rewards=rewards, checkpoints=rounds)
+
+
+def compare(
+    source: Instance | Family,
+    horizon: int,
+    runs: int,
+    switching_cost: float,
+    rewards: Rewards = "bernoulli",
+) -> Comparison:
+    """Play both learners in paired runs and compare their regret against ghost."""
+    study = play_both(source, [horizon], runs, rewards)
+    low, ucb = (study.regret(name, switching_cost=switching_cost)[:, -1] for name in study.learners)
+    return Comparison(estimate(ucb), estimate(low), estimate(ucb - low))
+
+
+def written(number: Estimate) -> str:
+    """Write a mean with its 95 % interval."""
+    form = ",.0f" if abs(number.mean) >= 100 else ".1f"
+    return f"{number.mean:{form}} +- {number.half_width:{form}}"
+
+
+def is_above_zero(number: Estimate) -> bool:
+    """Tell whether the whole interval lies above 0."""
+    return bool(number.mean - number.half_width > 0)
+
+
+def is_below_zero(number: Estimate) -> bool:
+    """Tell whether the whole interval lies below 0."""
+    return bool(number.mean + number.half_width < 0)

@@ -1,0 +1,52 @@
+"""`fallow report`: run, check, compare and show, by one command."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fallow.cli.app import app, user_mistakes
+from fallow.cli.extras import check_extras
+from fallow.cli.run import FilesArgument, draw_folder, load_specs, run_spec
+
+
+@app.command("report")
+def report_command(
+    files: FilesArgument,
+    out: Annotated[Path, typer.Option(help="Folder for the page, index.html, and the results.")],
+    reproduction: Annotated[
+        Path | None, typer.Option(help="Write the comparison with the paper to this Markdown file.")
+    ] = None,
+) -> None:
+    """Run experiments, check the paper's claims, compare the planners, and write one page."""
+    with user_mistakes():
+        check_extras("report", "polars", "matplotlib")
+        from fallow.claims.claim import run as check
+        from fallow.claims.listed import CLAIMS
+        from fallow.cli.progress import stage
+        from fallow.experiments.summarize import summarize
+        from fallow.files import write_whole
+        from fallow.report.content import DRAWS, Content, Result, compare_planners
+        from fallow.report.page import html
+        from fallow.report.reproduction import markdown
+
+        kept = f"rows are kept in {out}, the same command goes on from there"
+        specs = sorted(load_specs(files), key=lambda spec: spec.name)
+        results = out / "results"
+        for spec in sorted(specs, key=lambda spec: spec.work):  # quick figures first
+            run_spec(spec, results)
+            draw_folder(results / spec.name)
+            print(f"{results / spec.name / 'figure.png'}: {spec.title}", flush=True)
+        with stage("claims", len(CLAIMS), kept) as advance:
+            findings = check(CLAIMS, advance)
+        with stage("instances for the planners", DRAWS, kept) as advance:
+            planners = compare_planners(advance)
+        content = Content(
+            [Result(*summarize(results / spec.name)) for spec in specs], findings, planners
+        )
+        with stage("figures of the page", len(specs), kept) as advance:
+            write_whole(out / "index.html", html(content, advance).encode())
+        print(f"{out / 'index.html'}: open it in a browser")
+        if reproduction is not None:
+            write_whole(reproduction, markdown(content).encode())
+            print(f"{reproduction}: published values and ours")

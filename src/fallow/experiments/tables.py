@@ -1,0 +1,133 @@
+"""Reading a TOML file key by key, with errors that say on which line the mistake is."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fallow import checks
+
+Key = str | int
+T = TypeVar("T")
+
+REQUIRED: Any = object()
+"""The default of a key that must be given."""
+
+
+class Table:
+    """A table of a TOML file whose keys are taken one by one; those left over are mistakes."""
+
+    def __init__(self, file: Path, text: str, values: dict[str, Any], place: tuple[Key, ...] = ()):
+        self.file, self.text, self.values, self.place = file, text, values, place
+        self._left = set(values)
+        self._known: list[str] = []
+
+    @classmethod
+    def load(cls, file: Path) -> Table:
+        """Read a file."""
+        try:
+            text = file.read_text(encoding="utf-8")
+            return cls(file, text, tomllib.loads(text))
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{file} must be a TOML file: {error}") from None
+
+    def take(self, key: str, read: Callable[[str, Any], T], default: T = REQUIRED) -> T:
+        """Return the value of a key as `read` makes it of the key's full name and its value."""
+        self._known.append(key)
+        if key not in self.values:
+            if default is REQUIRED:
+                raise self.mistake(f"{self.name(key)} must be given, got nothing")
+            return default
+        self._left.discard(key)
+        try:
+            return read(self.name(key), self.values[key])
+        except ValueError as error:
+            raise self.mistake(str(error), key) from None
+
+    def tables(self, key: str) -> list[Table]:
+        """Return the tables of an array of tables, none if the key is missing."""
+        none: list[dict[str, Any]] = []
+        found = self.take(key, _list_of_tables, none)
+        return [self._inner(values, key, place) for place, values in enumerate(found)]
+
+    def table(self, key: str, default: Any = REQUIRED) -> Table:
+        """Return a table within this one."""
+        return self._inner(self.take(key, _table, default), key)
+
+    def _inner(self, values: dict[str, Any], *place: Key) -> Table:
+        return Table(self.file, self.text, values, (*self.place, *place))
+
+    def take_given(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Return the values, as they stand, of those keys that are given."""
+        known = list(keys)
+        self._known += known
+        self._left -= set(known)
+        return {key: self.values[key] for key in known if key in self.values}
+
+    def rest(self) -> dict[str, Any]:
+        """Take all keys that are left."""
+        left = {key: value for key, value in self.values.items() if key in self._left}
+        self._left.clear()
+        return left
+
+    def end(self) -> None:
+        """Refuse keys that nobody took."""
+        for key in self.values:
+            if key in self._left:
+                what = f"a key of {self.name()}" if self.place else "a key"
+                rule = f"{what} must be one of {', '.join(self._known)}"
+                hint = checks.suggestion(key, self._known)
+                raise self.mistake(f"{rule}, got {key!r}{hint}", key)
+
+    def name(self, *keys: Key) -> str:
+        """Return the full name of a key, such as learners.pi_low.delta."""
+        return ".".join(map(str, (*self.place, *keys)))
+
+    def mistake(self, message: str, *keys: Key) -> ValueError:
+        """Return an error that names the file, and the line if this key is in it."""
+        line = _line(self.text, (*self.place, *keys))
+        where = self.file if line is None else f"{self.file}, line {line}"
+        return ValueError(f"{where}: {message}")
+
+
+def _table(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be a table, got {checks.short(value)}")
+    return value
+
+
+def _list_of_tables(name: str, value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name} must be tables headed [[{name}]], got {checks.short(value)}")
+    return [_table(name, each) for each in value]
+
+
+def _line(text: str, place: tuple[Key, ...]) -> int | None:
+    """Return the line on which the statement begins that brings in a key.
+
+    tomllib does not tell. The statement ends on the first line up to which the file can be read and
+    has the key, and begins after the last one before up to which it can be read and does not.
+    """
+    lines = text.splitlines()
+    start = 1
+    for end in range(1, len(lines) + 1):
+        try:
+            document: Any = tomllib.loads("\n".join(lines[:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        if not place or not _holds(document, place):
+            start = end + 1
+        else:
+            return start
+    return None
+
+
+def _holds(document: Any, place: tuple[Key, ...]) -> bool:
+    for key in place:
+        try:
+            document = document[key]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""The report: one page that shows what was run, checked and compared."""

@@ -1,0 +1,236 @@
+"""From specs to rows, curves and figures, also when a run is killed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+from test_cli import runner
+
+from fallow import catalog, replicate
+from fallow.cli import app
+from fallow.experiments.draw import crossings, draw
+from fallow.experiments.run import pieces, read_results, run
+from fallow.experiments.spec import Spec
+from fallow.experiments.summarize import summarize, summary_frame
+from fallow.figures import DARK, LIGHT, image
+
+ROOT = Path(__file__).parent.parent
+SPEC = """\
+title = "A test"
+horizon = {horizon}
+runs = {runs}
+seed = 1
+switching_costs = [0, 2]
+
+[instance]
+catalog = "figure2"
+
+[learners.pi_ucb]
+learner = "ranking-ucb"
+
+[learners.nothing]
+learner = "rank-then-cut"
+"""
+
+
+def written(folder: Path, horizon: int = 2000, runs: int = 23) -> Path:
+    path = folder / "test.toml"
+    path.write_text(SPEC.format(horizon=horizon, runs=runs), encoding="utf-8")
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("rows-*.parquet")}
+
+
+def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
+    spec = Spec.load(written(tmp_path))
+    run(spec, tmp_path / "out")
+    _, (study,) = read_results(tmp_path / "out")
+    alone = replicate(catalog.figure2, spec.factories(), 2000, runs=23, seed=1)
+    for learner in spec.learners:
+        np.testing.assert_array_equal(study.regret(learner), alone.regret(learner))
+    np.testing.assert_array_equal(study.ranking_rounds, alone.ranking_rounds)
+
+
+def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
+    """Another process on plainer instructions, as on another machine, writes the same bytes."""
+    file = written(tmp_path)
+    run(Spec.load(file), tmp_path / "here" / "test", workers=2)
+    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--workers", "1"]
+    features = "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
+    plain = {
+        **os.environ,
+        "NPY_DISABLE_CPU_FEATURES": features,
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    subprocess.run([*command, "--out", str(tmp_path / "there")], check=True, env=plain)
+    assert contents(tmp_path / "here" / "test") == contents(tmp_path / "there" / "test") != {}
+
+
+@pytest.mark.parametrize("pieces_done", [0, 1, 3])
+def test_a_killed_run_goes_on_to_the_same_rows(tmp_path: Path, pieces_done: int) -> None:
+    """Killed by SIGKILL before the first piece, after it, and later, always while at work."""
+    file = written(tmp_path, horizon=20_000, runs=60)
+    run(Spec.load(file), tmp_path / "whole")
+    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "cut")]
+    folder = tmp_path / "cut" / "test"
+    process = subprocess.Popen(command)
+    deadline = time.monotonic() + 60
+    while not (folder / "manifest.json").exists() or len(contents(folder)) < pieces_done:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(timeout=10) == -signal.SIGKILL
+    assert pieces_done <= len(contents(folder)) < 6
+    with pytest.raises(ValueError, match=r"must hold all runs, got \d+ of 60 missing"):
+        read_results(folder)
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("rows-*.parquet")}
+    subprocess.run(command, check=True, capture_output=True)
+    assert contents(folder) == contents(tmp_path / "whole")
+    assert all(path.stat().st_mtime_ns == moment for path, moment in kept.items())
+
+
+def test_a_half_written_piece_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    spec = Spec.load(written(tmp_path, horizon=100))
+    run(spec, tmp_path / "whole")
+    run(spec, tmp_path / "cut")
+    *_, last = pieces(spec)
+    path = last.path(tmp_path / "cut")
+    path.rename(path.with_name(f".{path.name}.unfinished"))
+    run(spec, tmp_path / "cut")
+    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+    assert not list((tmp_path / "cut").glob(".*"))
+
+
+def test_ctrl_c_keeps_finished_pieces_and_says_so(tmp_path: Path) -> None:
+    file = written(tmp_path, horizon=50_000, runs=200)
+    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not contents(tmp_path / "out" / "test"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert re.search(r"interrupted after \d+ of 400 runs of test, finished pieces are kept", errors)
+
+
+def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
+    spec = Spec.load(written(tmp_path, horizon=100))
+    run(spec, tmp_path / "out")
+    with pytest.raises(ValueError, match=r"must hold rows of this spec, hash .* got hash"):
+        run(replace(spec, seed=2), tmp_path / "out")
+    manifest = tmp_path / "out" / "manifest.json"
+    values = json.loads(manifest.read_text())
+    assert set(values) == {"hash", "version", "seed", "started", "spec"}
+    manifest.write_text(json.dumps({**values, "version": "0.0.1"}))
+    with pytest.raises(ValueError, match=r"rows of this version of fallow, .* got version 0\.0\.1"):
+        run(spec, tmp_path / "out")
+    manifest.write_text("{}")
+    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of fallow"):
+        run(spec, tmp_path / "out")
+
+
+def test_a_new_title_needs_no_new_rows(tmp_path: Path) -> None:
+    spec = Spec.load(written(tmp_path, horizon=100))
+    run(spec, tmp_path / "out")
+    started = json.loads((tmp_path / "out" / "manifest.json").read_text())["started"]
+    done: list[int] = []
+    run(replace(spec, title="New"), tmp_path / "out", on_run=done.append)
+    assert done == [20, 20, 6]  # found, not run
+    assert read_results(tmp_path / "out")[0].title == "New"
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["started"] == started
+
+
+def test_curves_are_means_over_runs(tmp_path: Path) -> None:
+    spec = replace(Spec.load(written(tmp_path, horizon=300, runs=4)), sweep=("horizon", (100, 300)))
+    run(spec, tmp_path)
+    _, curves = summarize(tmp_path)
+    assert [(curve.point, curve.switching_cost, curve.learner) for curve in curves[:3]] == [
+        (100, 0, "pi_ucb"),
+        (100, 0, "nothing"),
+        (100, 2, "pi_ucb"),
+    ]
+    last = curves[6]
+    rows = polars.concat(map(polars.read_parquet, sorted(tmp_path.glob("rows-001-*"))))
+    ends = rows.filter((polars.col("round") == 300) & (polars.col("learner") == "pi_ucb"))
+    regrets = ends["ghost_gain"] * 300 - ends["expected_reward"] + 2 * ends["switches"]
+    assert last.regret.mean[-1] == pytest.approx(np.mean(regrets.to_list()))
+    shares = ends["expected_reward"] / (300 * ends["optimum_gain"])
+    assert last.share.mean[-1] == pytest.approx(np.mean(shares.to_list()))
+    frame = summary_frame(curves)
+    assert len(frame) == sum(len(curve.rounds) for curve in curves)
+    assert frame.filter(polars.col("round") == 300)["regret"][2] == last.regret.mean[-1]
+
+
+def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
+    run(Spec.load(written(tmp_path, horizon=50)), tmp_path)
+    _, (study,) = read_results(tmp_path)
+    assert len(set(study.gains["ghost"])) > 5
+
+
+@pytest.mark.parametrize("name", ["figure2", "figure3", "gap", "costs-figure2", "ranking-class"])
+def test_each_kind_of_figure_is_drawn_in_both_themes(tmp_path: Path, name: str) -> None:
+    spec = replace(Spec.load(ROOT / "experiments" / f"{name}.toml"), runs=2, horizon=1000)
+    run(spec, tmp_path)
+    spec, curves = summarize(tmp_path)
+    figure = draw(spec, curves)
+    labels = [axes.get_xlabel() for axes in figure.axes]
+    assert all(labels)
+    assert figure.axes[0].get_ylabel()
+    lines = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert set(spec.learners) <= set(lines)
+    light, again, dark = (
+        image(lambda: draw(spec, curves), "svg", theme) for theme in (LIGHT, LIGHT, DARK)
+    )
+    assert light == again != dark
+
+
+def test_crossings_are_where_the_sign_changes() -> None:
+    axis = np.array([0.0, 1.0, 2.0, 4.0])
+    assert crossings(axis, np.array([1.0, -1.0, -2.0, 2.0])) == [0.5, 3.0]
+    assert crossings(axis, np.ones(4)) == []
+
+
+def test_the_commands_work_on_what_is_on_disk(tmp_path: Path) -> None:
+    file, out = written(tmp_path, horizon=100), tmp_path / "out"
+    for words in (["run", str(file), "--out", str(out)], ["summarize", str(out)]):
+        assert runner.invoke(app, words).exit_code == 0
+    result = runner.invoke(app, ["summarize", str(out / "test")])
+    assert re.search(r"^pi_ucb +2 +100 +[\d.]+ ± [\d.]+ ", result.stdout, re.MULTILINE)
+    assert polars.read_parquet(out / "test" / "summary.parquet")["learner"].n_unique() == 2
+    assert runner.invoke(app, ["figure", str(out)]).exit_code == 0
+    assert (out / "test" / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "test" / "figure.svg").read_bytes().endswith(b"</svg>\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "none.toml", "--out", "x"], "FILE must be a spec, a TOML file, got none.toml"),
+        (["run", "{file}", "{file}", "--out", "x"], "FILE must have different names, got test twi"),
+        (["run", "{file}", "--out", "{file}"], "Not a directory"),
+        (["summarize", "{folder}"], "must be a folder that `fallow run` wrote, got no manifest"),
+        (["figure", "nowhere"], "nowhere must be a folder that `fallow run` wrote"),
+    ],
+)
+def test_mistakes_end_in_one_line(tmp_path: Path, words: list[str], message: str) -> None:
+    file = written(tmp_path)
+    places = {"{file}": str(file), "{folder}": str(tmp_path)}
+    result = runner.invoke(app, [places.get(word, word) for word in words])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,194 @@
+"""Experiments as data: what a spec may say, and how mistakes in it are told."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fallow import Instance, LowSwitch, catalog
+from fallow.experiments.spec import Spec
+
+ROOT = Path(__file__).parent.parent
+EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
+SPEC = """\
+title = "A test"
+
+horizon = 100
+runs = 3
+seed = 1
+rewards = "none"
+checkpoints = [
+    10,
+    100,
+]
+switching_costs = [0, 2]
+
+[instance]
+catalog = "random_geometric"
+arms = 3
+
+[learners.low]
+learner = "low-switch"
+delta = 0.2
+
+[learners.ghost]
+
+[[published]]
+learner = "low"
+round = 100
+value = 5
+
+[figure]
+measure = "share"
+"""
+
+
+def load(folder: Path, text: str) -> Spec:
+    path = folder / "test.toml"
+    path.write_text(text, encoding="utf-8")
+    return Spec.load(path)
+
+
+def test_a_spec_says_what_is_played(tmp_path: Path) -> None:
+    spec = load(tmp_path, SPEC)
+    assert (spec.name, spec.title, spec.horizon, spec.runs, spec.seed) == (
+        "test",
+        "A test",
+        100,
+        3,
+        1,
+    )
+    assert spec.rounds().tolist() == [10, 100]
+    assert spec.points == (None,)
+    family = spec.instance()
+    assert not isinstance(family, Instance)
+    assert family(5) == catalog.random_geometric(arms=3, seed=5)
+    learner = spec.factories()["low"](family(5), 0)
+    assert isinstance(learner, LowSwitch)
+    assert (learner.delta, learner.horizon) == (0.2, 100)
+    assert learner.order == tuple(family(5).order)
+
+
+def test_a_seed_makes_an_instance_of_a_family(tmp_path: Path) -> None:
+    spec = load(tmp_path, SPEC.replace("arms = 3", "arms = 3\nseed = 7"))
+    assert spec.instance() == catalog.random_geometric(arms=3, seed=7)
+
+
+def test_an_instance_may_come_from_a_file(tmp_path: Path) -> None:
+    instance = Instance.blocking([0.9, 0.5], [1, 2])
+    instance.save(tmp_path / "songs.toml")
+    text = re.sub(r"catalog.*\narms = 3", 'file = "songs.toml"', SPEC)
+    spec = load(tmp_path, text)
+    assert spec.instance() == instance
+    Instance.blocking([0.9, 0.6], [1, 2]).save(tmp_path / "songs.toml")
+    assert load(tmp_path, text).digest() != spec.digest()
+
+
+def test_a_sweep_changes_one_thing_at_a_time(tmp_path: Path) -> None:
+    spec = load(tmp_path, SPEC + "\n[sweep]\narms = [2, 4]\n")
+    assert spec.points == (2, 4)
+    family = spec.at(4).instance()
+    assert not isinstance(family, Instance)
+    assert family(0).arms == 4
+    horizons = SPEC.replace("horizon = 100\n", "") + "\n[sweep]\nhorizon = [100, 1000]\n"
+    assert [load(tmp_path, horizons).at(point).horizon for point in (100, 1000)] == [100, 1000]
+
+
+def test_the_hash_is_of_what_decides_about_the_rows(tmp_path: Path) -> None:
+    digest = load(tmp_path, SPEC).digest()
+    for old, new in [
+        ("A test", "Another"),
+        ("[0, 2]", "[0, 3]"),
+        ('measure = "share"', 'measure = "regret"'),
+    ]:
+        assert load(tmp_path, SPEC.replace(old, new)).digest() == digest
+    for old, new in [
+        ("horizon = 100", "horizon = 101"),
+        ("runs = 3", "runs = 4"),
+        ("seed = 1", "seed = 2"),
+        ('"none"', '"bernoulli"'),
+        ("    10,", "    11,"),
+        ("arms = 3", "arms = 4"),
+        ("delta = 0.2", "delta = 0.3"),
+        ("[learners.ghost]", "[learners.greedy]"),
+    ]:
+        assert load(tmp_path, SPEC.replace(old, new)).digest() != digest
+
+
+def test_a_spec_comes_back_from_its_values(tmp_path: Path) -> None:
+    for text in (SPEC, SPEC + "\n[sweep]\narms = [2, 4]\n"):
+        spec = load(tmp_path, text)
+        assert Spec.from_values(spec.values()) == spec
+
+
+MISTAKES = [
+    ("runs = 3", "rnus = 3", "runs must be given, got nothing"),
+    ('title = "A test"', 'titel = "x"', "line 1: a key must be one of .*'titel'; did you mean 'ti"),
+    ("runs = 3", 'runs = "3"', "line 4: runs must be a whole number >= 1, got '3'"),
+    ("runs = 3", "runs = 0", "line 4: runs must be a whole number >= 1, got 0"),
+    ("runs = 3", "runs = true", "line 4: runs must be a whole number >= 1, got True"),
+    ("seed = 1", "seed = -1", "line 5: seed must be a whole number >= 0, got -1"),
+    ("horizon = 100", "horizon = 1e99", "line 3: horizon must be at most 4,503"),
+    ("horizon = 100", "horizon = 1.5", "line 3: horizon must be a whole number >= 1, got 1.5"),
+    ('"none"', '"gauss"', "line 6: rewards must be one of bernoulli, none, beta, got 'gauss'"),
+    ('"none"', "3", "line 6: rewards must be text, got 3"),
+    ("    10,", "    1000,", "line 7: checkpoints must increase .* got .1000, 100"),
+    ("    10,", "    'x',", "line 7: checkpoints must be whole numbers >= 0, got 'x'"),
+    ("[0, 2]", "[0, -2]", "line 11: switching_costs must be finite and >= 0, got -2"),
+    ("[0, 2]", "3", "line 11: switching_costs must be a list of numbers, got 3"),
+    ('"random_geometric"', '"random"', "line 14: instance.catalog must be one of .*, got 'random'"),
+    ("arms = 3", "arms = 0", "line 15: instance.arms must be a whole number >= 1, got 0"),
+    (
+        "arms = 3",
+        "arm = 3",
+        "line 15: a key of instance must be one of .*, got 'arm'; did you mean",
+    ),
+    ("[learners.ghost]", "[learners.ghots]", "line 21: learners.ghots.learner must be given"),
+    ('"low-switch"', '"low"', "line 18: learners.low.learner must be one of .*, got 'low'"),
+    ("delta = 0.2", "delta = 2", "line 19: learners.low.delta must lie strictly .*, got 2"),
+    ("delta = 0.2", "detla = 2", "line 19: a key of learners.low must be .*'detla'; did you mean"),
+    ("value = 5", "value = '5'", "line 26: published.0.value must be a finite number, got '5'"),
+    ('learner = "low"', 'learner = "high"', "line 24: published.0.learner must be one of low, gh"),
+    ('"share"', '"profit"', "line 29: figure.measure must be one of regret, share, got 'profit'"),
+    ('measure = "share"', 'kind = "sweep"', "line 29: figure.kind must not be 'sweep' without"),
+    ("[figure]", "[figure", "must be a TOML file: .*line 28"),
+    ("[instance]", "[instances]", "instance must be given, got nothing"),
+    ("[[published]]", "[published]", r"line 23: published must be tables headed \[\[published\]\]"),
+    ("[figure]", "[sweep]\narm = [1]\n[figure]", "line 29: sweep must have one key out of horizon"),
+    (
+        "[figure]",
+        "[sweep]\narms = [0]\n[figure]",
+        "line 29: sweep.arms must be a whole number >= 1",
+    ),
+    ("[figure]", "[sweep]\narms = 3\n[figure]", "line 29: sweep.arms must be a list of numbers"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES, ids=[row[1] for row in MISTAKES])
+def test_mistakes_name_key_rule_value_and_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in SPEC
+    with pytest.raises(ValueError, match=f"test.toml.*{message}"):
+        load(tmp_path, SPEC.replace(old, new))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"FILE must be a spec, .*none\.toml, which does not exist"
+    ):
+        Spec.load(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_the_experiments_of_the_paper_load(path: Path) -> None:
+    spec = Spec.load(path)
+    assert spec.title != spec.name
+    assert spec.caption
+    assert len(spec.caption.splitlines()) == 1
+
+
+def test_the_documented_spec_loads(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    assert load(tmp_path, example).points == (1000, 10_000)
