@@ -144,6 +144,7 @@ def test_seeds_are_reproducible_and_differ() -> None:
         ("random_table", {"arms": 0}, "arms must be a whole number >= 1, got 0"),
         ("random_power", {"max_delay": 1.5}, "max_delay must be a whole number >= 1, got 1.5"),
         ("greedy_trap", {"epsilon": 0.7}, r"baselines must lie in \[0, 1\]"),
+        ("figure3", {"epsilon": "x"}, "epsilon must be a finite number, got 'x'"),
         ("greedy_trap", {"epsilon": "x"}, "epsilon must be a finite number, got 'x'"),
         ("maintenance", {"intervals": (1, 2)}, "sum of 1 / interval <= 1, got 3/2"),
     ],

@@ -115,7 +115,7 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "missing.toml"), "must be a TOML file or a catalog name, got 'missing.toml'"),
         (("plan", "."), "Is a directory"),
         (("plan", "figure2", "seed=1", "seed=2"), "must be given once, got seed twice"),
-        (("plan", "figure3", "epsilon=1e400"), "baselines must lie in [0, 1], got inf"),
+        (("plan", "figure3", "epsilon=1e400"), "epsilon must be a finite number, got inf"),
         (("plan", "random_table", "arms=1000000000000"), "at most 67,108,864 values"),
         (("plan", "random_table", "max_delay=1000000000000"), "at most 67,108,864 values"),
         (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import generic_instances, instances, tables, tiny_instances
 
-from fallow import Instance, catalog, decay, gain, greedy, optimal, plan
+from fallow import Instance, catalog, decay, gain, greedy, optimal, plan, upper_bound
 from fallow.kernels import states
+from fallow.planners.default import optimum_or_bound
 from fallow.planners.optimal import _space, reachable_states
 
 
@@ -106,6 +107,7 @@ def test_many_arms_are_refused_before_their_table_is_built() -> None:
     with pytest.raises(ValueError, match="got 20,000 x 20,000; plan without the optimum"):
         optimal(instance)
     assert plan(instance).method != "optimal"
+    assert optimum_or_bound(instance) == upper_bound(instance)
 
 
 def test_many_arms_with_short_delays_are_within_reach() -> None:

@@ -37,7 +37,8 @@ def figure3(epsilon: float = 0.0) -> Instance:
     >>> ranking_gains(figure3())
     array([0.7, 0.7])
     """
-    return Instance.b2dep([1, 13 / 15 + epsilon], delays=[2, 2], decay=[0.3, 0.25])
+    second = 13 / 15 + checks.number("epsilon", epsilon)
+    return Instance.b2dep([1, second], delays=[2, 2], decay=[0.3, 0.25])
 
 
 def greedy_trap(epsilon: float = 0.1) -> Instance:

@@ -97,20 +97,6 @@ def number(argument: str, value: float) -> float:
     return number
 
 
-def number(argument: str, value: float) -> float:
-    """Return the value as a finite float."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{argument} must be a finite number, got {short(value)}")
-    return float(value)
-
-
-def not_negative(argument: str, value: float) -> float:
-    """Return the value as a finite float that is not below 0."""
-    if number(argument, value) < 0:
-        raise ValueError(f"{argument} must be finite and >= 0, got {value}")
-    return float(value)
-
-
 def text(argument: str, value: object) -> str:
     """Return the value, a string."""
     if not isinstance(value, str):

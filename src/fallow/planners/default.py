@@ -31,7 +31,7 @@ def optimum_or_bound(instance: Instance) -> float:
     >>> optimum_or_bound(Instance.blocking([1, 0.5], delays=[1, 1]))
     0.75
     """
-    if reachable_states(instance) <= MAX_STATES:
+    if within_reach(instance, MAX_STATES):
         return optimal(instance).gain
     return upper_bound(instance)
 
