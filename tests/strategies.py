@@ -41,6 +41,15 @@ def tables(draw: st.DrawFn, max_arms: int = 4, max_delay: int = 4) -> Instance:
 
 
 @st.composite
+def coarse_tables(draw: st.DrawFn, max_arms: int = 4, max_delay: int = 3) -> Instance:
+    """An instance with so few different means that many are equal."""
+    arms = draw(st.integers(1, max_arms))
+    width = draw(st.integers(1, max_delay + 1))
+    row = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=width, max_size=width)
+    return Instance.from_means(draw(st.lists(row, min_size=arms, max_size=arms)))
+
+
+@st.composite
 def generic_instances(draw: st.DrawFn, max_arms: int = 5, max_delay: int = 5) -> Instance:
     """An instance of the paper's model in which no two means are equal by accident."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))

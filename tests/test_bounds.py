@@ -52,3 +52,11 @@ def test_one_arm_is_bounded_by_its_mean_at_delay_one() -> None:
 def test_arms_enough_to_rest_all_of_them_reach_the_bound() -> None:
     instance = Instance.blocking(np.full(6, 0.8), np.full(6, 5))
     assert upper_bound(instance) == pytest.approx(0.8, abs=1e-12)
+
+
+@pytest.mark.parametrize("arms", range(1, 9))
+@pytest.mark.parametrize("mean", [0.1, 0.3, 0.7, 0.9])
+def test_both_bounds_allow_for_rounding(arms: int, mean: float) -> None:
+    """Of equal means that never change, either formula computes some too small."""
+    instance = Instance.b2dep([mean] * arms, [arms] * arms, [0] * arms)
+    assert upper_bound(instance) >= mean

@@ -6,10 +6,26 @@ import pytest
 from fallow import catalog, optimal, ranking_gains
 
 
-@pytest.mark.parametrize("name", catalog.ENTRIES)
-def test_every_entry_builds_and_names_itself(name: str) -> None:
-    assert catalog.build(name) == catalog.ENTRIES[name]()
-    assert catalog.ENTRIES[name].__doc__
+def test_every_entry_has_its_arms_and_delays() -> None:
+    sizes = {
+        "figure2": (7, 6),
+        "figure3": (2, 2),
+        "greedy_trap": (2, 1),
+        "non_monotone": (3, 2),
+        "non_monotone_constant": (3, 2),
+        "theorem2_counterexample": (3, 2),
+        "theorem2_mild_counterexample": (3, 5),
+        "maintenance": (4, 3),
+        "random_geometric": (7, 6),
+        "random_power": (7, 6),
+        "random_table": (7, 6),
+        "blocking_small": (20, 10),
+        "blocking_large": (20, 20),
+        "blocking_fixed": (20, 10),
+        "recovering": (10, 29),
+    }
+    found = {name: catalog.build(name) for name in catalog.ENTRIES}
+    assert {name: (entry.arms, entry.max_delay) for name, entry in found.items()} == sizes
 
 
 def test_figure2_draws_delays_uniformly_from_one_to_six() -> None:
@@ -76,14 +92,39 @@ def test_blocking_families_have_their_gaps_and_delays(name: str, low: int, high:
         assert set(np.unique(instance.means[:, 0])) == {0.0}
 
 
+def assert_spread_over(values: list[float], low: float, high: float) -> None:
+    """400 uniform draws all miss a given twentieth of the range with a chance of 1.2e-9."""
+    assert len(values) >= 400
+    assert low - 1e-6 <= min(values) < low + (high - low) / 20
+    assert high - (high - low) / 20 < max(values) <= high + 1e-6
+
+
+def test_random_decays_have_parameters_from_their_ranges() -> None:
+    rates, exponents = [], []
+    for seed in range(400):
+        geometric = catalog.random_geometric(arms=20, seed=seed)
+        rates.append(1 - geometric.means[0, 0] / geometric.baselines[0])
+        power = catalog.random_power(arms=20, seed=seed)
+        arm = int(power.delays.argmax())  # one that still lacks f(2) = 2^-exponent at delay 2
+        exponents.append(-np.log2(1 - power.means[arm, 1] / power.baselines[arm]))
+    assert_spread_over(rates, 0.5, 1)
+    assert_spread_over(exponents, 0.1, 2)
+
+
 def test_recovering_arms_rise_along_a_logistic_curve() -> None:
-    means = catalog.recovering(seed=2).means
+    """1 / mean = (1 + exp(-b (z - c))) / a, so its differences shrink by exp(-b) each time."""
+    means = np.concatenate([catalog.recovering(seed).means for seed in range(40)])
     assert (np.diff(means, axis=1) > 0).all()
-    # 1 / mean = (1 + exp(-b (z - c))) / a, so its differences shrink by exp(-b) each time.
     differences = np.diff(1 / means, axis=1)
     ratios = differences[:, 1:10] / differences[:, :9]
     np.testing.assert_allclose(ratios, ratios[:, :1].repeat(9, axis=1), rtol=1e-6)
-    assert ((ratios > np.exp(-1)) & (ratios < np.exp(-0.1))).all()
+    ratio = ratios[:, 0]
+    excess = differences[:, 0] / (ratio - 1)  # exp(-b (1 - c)) / a
+    heights = 1 / (1 / means[:, -1] - excess * ratio**29)
+    slopes = -np.log(ratio)
+    assert_spread_over(heights.tolist(), 0.1, 1)
+    assert_spread_over(slopes.tolist(), 0.1, 1)
+    assert_spread_over((1 + np.log(excess * heights) / slopes).tolist(), 0.1, 30)
 
 
 def test_seeds_are_reproducible_and_differ() -> None:
@@ -103,6 +144,8 @@ def test_seeds_are_reproducible_and_differ() -> None:
         ("random_table", {"arms": 0}, "arms must be a whole number >= 1, got 0"),
         ("random_power", {"max_delay": 1.5}, "max_delay must be a whole number >= 1, got 1.5"),
         ("greedy_trap", {"epsilon": 0.7}, r"baselines must lie in \[0, 1\]"),
+        ("figure3", {"epsilon": "x"}, "epsilon must be a finite number, got 'x'"),
+        ("greedy_trap", {"epsilon": "x"}, "epsilon must be a finite number, got 'x'"),
         ("maintenance", {"intervals": (1, 2)}, "sum of 1 / interval <= 1, got 3/2"),
     ],
 )

@@ -42,6 +42,7 @@ def test_json_says_the_same_as_the_library() -> None:
     for row in document["plans"]:
         assert row["gain"] == fallow.gain(instance, row["cycle"])
         assert row["share_of_optimum"] == row["gain"] / best.gain
+        assert row["gain"] == pytest.approx(row["share_of_upper_bound"] * document["upper_bound"])
         assert row["names"] == [instance.names[arm] for arm in row["cycle"]]
 
 
@@ -63,6 +64,13 @@ def test_one_method_alone() -> None:
 def test_an_optimum_out_of_reach_is_left_out_with_a_word() -> None:
     output = run("plan", "figure2", "--max-states", "10")
     assert "the optimum needs --max-states 523 (now 10)" in output
+    assert "\noptimal  " not in output
+
+
+def test_a_table_beyond_memory_leaves_the_optimum_out() -> None:
+    output = run("plan", "random_geometric", "arms=20000", "max_delay=1")
+    assert "20,000 delay vectors" in output
+    assert "the optimum is out of reach" in output
     assert "\noptimal  " not in output
 
 
@@ -107,13 +115,13 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "missing.toml"), "must be a TOML file or a catalog name, got 'missing.toml'"),
         (("plan", "."), "Is a directory"),
         (("plan", "figure2", "seed=1", "seed=2"), "must be given once, got seed twice"),
-        (("plan", "figure3", "epsilon=1e400"), "baselines must lie in [0, 1], got inf"),
+        (("plan", "figure3", "epsilon=1e400"), "epsilon must be a finite number, got inf"),
         (("plan", "random_table", "arms=1000000000000"), "at most 67,108,864 values"),
         (("plan", "random_table", "max_delay=1000000000000"), "at most 67,108,864 values"),
         (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),
         (
             ("plan", "random_table", "arms=20", "max_delay=20", "--method", "optimal"),
-            "max_states must be at least ",
+            "at most 268,435,456 delay vectors x arms, got 966,777",
         ),
         (("catalog", "--output", "new.toml"), "--output must follow the name of an instance"),
         (("plan", "bad.toml"), "bad.toml must be a TOML file"),
@@ -160,6 +168,14 @@ def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
         command, check=True, capture_output=True, text=True, env={"FORCE_COLOR": "1"}
     )
     assert "\x1b[" in forced.stdout
+
+
+def test_arms_have_colours_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    output = run("plan", "figure2", "seed=3", "--method", "optimal")
+    colours = dict(re.findall(r"\x1b\[30;48;2;([\d;]+)m(\d)", output))
+    assert sorted(colours.values()) == ["0", "1", "2", "3"]
 
 
 def test_without_its_extra_the_command_says_what_to_install() -> None:

@@ -86,7 +86,7 @@ def test_a_family_draws_new_instances_and_a_seed_fixes_one() -> None:
         (("--runs", "0"), "runs must be a whole number >= 1, got 0"),
         (("--seed", "-1"), "seed must be a whole number >= 0, got -1"),
         (("--workers", "0"), "workers must be a whole number >= 1, got 0"),
-        (("--switching-cost", "nan"), "--switching-cost must be a finite number, got nan"),
+        (("--switching-cost", "nan"), "--switching-cost must be finite and >= 0, got nan"),
         (("--switching-cost", "-3"), "--switching-cost must be finite and >= 0, got -3"),
         (("--rewards", "gauss"), "--rewards must be one of bernoulli, none, beta, got 'gauss'"),
     ],

@@ -31,9 +31,18 @@ def test_rates_next_to_one_never_rise(rate: float) -> None:
         (decay.constant, -0.1, r"value must be a number in \[0, 1\], got -0.1"),
         (decay.power, -1.0, r"exponent must be finite and >= 0, got -1.0"),
         (decay.power, float("inf"), r"exponent must be finite and >= 0, got inf"),
+        (decay.power, 10**400, r"exponent must be finite and >= 0, got 1000"),
+        (decay.power, "2", r"exponent must be finite and >= 0, got '2'"),
+        (decay.power, True, r"exponent must be finite and >= 0, got True"),
+        (decay.constant, True, r"value must be a number in \[0, 1\], got True"),
+        (decay.geometric, 1j, r"rate must be a number in \[0, 1\], got 1j"),
+        (decay.table, 5, r"values must be a list of numbers, at least one, got 5"),
+        (decay.table, "ab", r"values must be a list of numbers, at least one, got 'ab'"),
+        (decay.table, [], r"values must be a list of numbers, at least one, got \[\]"),
+        (decay.table, [0.5, True], r"values must be a list of numbers, .* got \[0.5, True\]"),
     ],
 )
-def test_bad_parameters_are_named(build: type, value: float, message: str) -> None:
+def test_bad_parameters_are_named(build: type, value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build(value)
 
@@ -41,3 +50,10 @@ def test_bad_parameters_are_named(build: type, value: float, message: str) -> No
 def test_a_table_has_no_values_past_its_end() -> None:
     with pytest.raises(ValueError, match="up to the longest, 3; got 2 values"):
         decay.table([1, 0.5])(np.arange(1, 4))
+
+
+def test_a_table_is_not_the_callers_list() -> None:
+    values = [1, 0.5]
+    known = decay.table(values)
+    values[1] = 0.75
+    assert known(np.arange(1, 3)).tolist() == [1, 0.5]

@@ -4,6 +4,7 @@ import copy
 import pickle
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -84,6 +85,18 @@ def test_toml_round_trip_is_exact(
     assert loaded.means.tobytes() == named.means.tobytes()
 
 
+def test_a_file_that_cannot_be_encoded_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = Instance.blocking([1], [1])
+    path = tmp_path / "instance.toml"
+    instance.save(path)
+    monkeypatch.setattr(Instance, "to_toml", Mock(return_value="\ud800"))
+    with pytest.raises(UnicodeEncodeError):
+        instance.save(path)
+    assert Instance.load(path) == instance
+
+
 @pytest.mark.parametrize(
     ("decay_line", "family"),
     [
@@ -142,6 +155,10 @@ NAN, INFINITY = float("nan"), float("inf")
         (([1], [1], [0.5], ["a", "b"]), "names must be one for each arm, got 2 for 1 arms"),
         (([1, 1], [1, 1], [0.5], ["a", "a"]), "names must differ, got 'a' twice"),
         (([1], [1], [0.5], [3]), "names must be strings, got 3 for arm 0"),
+        (
+            ([1, 1], [1, 1], [0.5], ["a", "b\ud800"]),
+            r"names must have no lone surrogates, got 'b\\ud800' for arm 1",
+        ),
     ],
 )
 def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> None:
@@ -158,6 +175,7 @@ def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> N
         ([[0.5], [0.5, 1]], "means must be .* got \\[0.5, 1\\] for arm 1"),
         ([[0.5, 1], [0.5, 1.5]], r"means must lie in \[0, 1\], got 1.5 for arm 1 at delay 2"),
         ([[0.5, NAN]], r"means must lie in \[0, 1\], got nan for arm 0 at delay 2"),
+        ([[0.5, 1], [0.5, True]], r"means must be .* got \[0.5, True\] for arm 1"),
         ([[None]], r"means must be a list of equally long rows of numbers"),
         ([[1j]], r"means must be a list of equally long rows of numbers"),
         (np.zeros((2**13 + 1, 2**13)), r"at most 67,108,864 values, got 67,117,056 \(8,193 arms"),

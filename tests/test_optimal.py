@@ -9,23 +9,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import generic_instances, instances, tables, tiny_instances
 
-from fallow import Instance, catalog, decay, gain, greedy, optimal
+from fallow import Instance, catalog, decay, gain, greedy, optimal, plan, upper_bound
 from fallow.kernels import states
+from fallow.planners.default import optimum_or_bound
 from fallow.planners.optimal import _space, reachable_states
 
 
 @given(tiny_instances)
 def test_optimum_matches_karps_algorithm(instance: Instance) -> None:
-    plan = optimal(instance)
-    assert plan.gain == pytest.approx(reference.optimum(instance.means.tolist()), abs=1e-10)
-    assert plan.gain == gain(instance, plan.cycle)
+    best = optimal(instance)
+    assert best.gain == pytest.approx(reference.optimum(instance.means.tolist()), abs=1e-10)
+    assert best.gain == gain(instance, best.cycle)
 
 
 @given(tiny_instances)
 def test_the_residual_proves_optimality(instance: Instance) -> None:
-    plan = optimal(instance)
-    assert 0 <= plan.residual < 1e-11
-    assert plan.upper_bound >= reference.optimum(instance.means.tolist()) - 1e-14
+    best = optimal(instance)
+    assert 0 <= best.residual < 1e-11
+    assert best.upper_bound >= reference.optimum(instance.means.tolist()) - 1e-14
+
+
+def test_means_that_hardly_differ_are_told_apart() -> None:
+    """Shrinking all means towards 1/2 changes no comparison, so the best cycles stay the best."""
+    for seed in range(30):
+        instance = catalog.random_table(arms=5, max_delay=5, seed=seed)
+        best = optimal(Instance.from_means(0.5 + 1e-9 * instance.means))
+        assert best.residual < 2e-12
+        assert gain(instance, best.cycle) == pytest.approx(optimal(instance).gain, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [[[0.4, 1.0], [0.8, 0.3]], [[0.8, 0.3], [0.7, 0.9]], [[0.2, 0.8, 0.9], [0.9, 0.2, 0.6]]],
+)
+def test_the_proof_allows_for_rounding(table: list[list[float]]) -> None:
+    """Here max (TV - V), as computed, is by one rounding unit too small."""
+    assert optimal(Instance.from_means(table)).residual >= 0
 
 
 @settings(max_examples=25)
@@ -78,8 +97,17 @@ def test_too_many_states_name_the_size_and_the_limit() -> None:
 
 def test_a_size_beyond_all_numbers_is_still_an_error() -> None:
     instance = Instance.blocking([1] * 200, [200] * 200)
-    with pytest.raises(ValueError, match="max_states must be at least"):
+    with pytest.raises(ValueError, match=r"at most 268,435,456 delay .* got about 1e\+300 x 200;"):
         optimal(instance)
+
+
+def test_many_arms_are_refused_before_their_table_is_built() -> None:
+    """Each of 20,000 delay vectors would hold 20,000 delays: 1.6 GB."""
+    instance = Instance.blocking(np.linspace(1, 0.5, 20_000), [1] * 20_000)
+    with pytest.raises(ValueError, match="got 20,000 x 20,000; plan without the optimum"):
+        optimal(instance)
+    assert plan(instance).method != "optimal"
+    assert optimum_or_bound(instance) == upper_bound(instance)
 
 
 def test_many_arms_with_short_delays_are_within_reach() -> None:

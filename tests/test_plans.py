@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import reference
 from hypothesis import given
@@ -38,6 +39,9 @@ def test_gain_does_not_depend_on_where_the_cycle_starts(
         ([0, -1], "cycle must be whole numbers >= 0, got -1 at position 1"),
         ([0.5], "cycle must be whole numbers >= 0, got 0.5 at position 0"),
         ([True], "cycle must be whole numbers >= 0, got True at position 0"),
+        (np.array([0, -1]), "cycle must be whole numbers >= 0, got -1 at position 1"),
+        (np.array([], int), "cycle must hold at least one number, got none"),
+        (np.array([[0], [1]]), r"cycle must be whole numbers >= 0, got .* at position 0"),
         ("01", "cycle must be a list of whole numbers, got '01'"),
     ],
 )

@@ -1,5 +1,7 @@
 """Ranking policies, Theorem 2 and its repair."""
 
+import time
+
 import pytest
 import reference
 from hypothesis import assume, given
@@ -83,6 +85,23 @@ def test_ghost_is_the_best_ranking_policy_with_fewest_arms(instance: Instance) -
     arms = len(best.cycle)
     assert best.cycle == tuple(instance.order[:arms])
     assert (gains[: arms - 1] < gains.max() - 1e-12).all()
+
+
+def test_many_equal_arms_have_equal_ranking_gains() -> None:
+    """A sum of so many times 0.1 drifts by more than the tolerance for ties."""
+    instance = Instance.b2dep([0.1] * 100_000, [2] * 100_000, [0, 0])
+    assert set(ranking_gains(instance).tolist()) == {0.1}
+    assert ghost(instance).cycle == (0,)
+
+
+def test_ranking_a_hundred_thousand_arms_is_quick() -> None:
+    """Quadratic work takes more than ten times as long."""
+    instance = catalog.random_geometric(arms=100_000, max_delay=5)
+    start = time.perf_counter()
+    ranking_gains(instance)
+    guarantee(instance)
+    theorem2_index(instance)
+    assert time.perf_counter() - start < 1
 
 
 def test_equal_ranking_policies_leave_ghost_with_the_smaller() -> None:

@@ -37,7 +37,8 @@ def figure3(epsilon: float = 0.0) -> Instance:
     >>> ranking_gains(figure3())
     array([0.7, 0.7])
     """
-    return Instance.b2dep([1, 13 / 15 + epsilon], delays=[2, 2], decay=[0.3, 0.25])
+    second = 13 / 15 + checks.number("epsilon", epsilon)
+    return Instance.b2dep([1, second], delays=[2, 2], decay=[0.3, 0.25])
 
 
 def greedy_trap(epsilon: float = 0.1) -> Instance:
@@ -49,7 +50,8 @@ def greedy_trap(epsilon: float = 0.1) -> Instance:
     >>> greedy(greedy_trap()).gain, round(optimal(greedy_trap()).gain, 12)
     (0.5, 0.7)
     """
-    return Instance.b2dep([1, 0.5 - epsilon], delays=[1, 1], decay=decay.constant(0.5))
+    second = 0.5 - checks.number("epsilon", epsilon)
+    return Instance.b2dep([1, second], delays=[1, 1], decay=decay.constant(0.5))
 
 
 def non_monotone() -> Instance:

@@ -21,7 +21,8 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
         array = np.array(values)
     except ValueError:
         array = np.array(None)  # rows of different lengths
-    if array.ndim != dimensions or array.size == 0 or array.dtype.kind not in "iuf":
+    of_numbers = array.dtype.kind in "iuf" and not _holds_truth(values)
+    if array.ndim != dimensions or array.size == 0 or not of_numbers:
         culprit = f"got {short(values)}"
         if dimensions == 2 and isinstance(values, list | tuple) and len(values) > 1:
             culprit = _first_odd_row(values)
@@ -34,7 +35,7 @@ def _first_odd_row(rows: Sequence[Any]) -> str:
     length = len(rows[0]) if isinstance(rows[0], list | tuple) else None
     for place, row in enumerate(rows):
         long_enough = isinstance(row, list | tuple) and len(row) == length
-        if not long_enough or not all(isinstance(value, int | float) for value in row):
+        if not long_enough or not all(_is_number(value) for value in row):
             return f"got {short(row)} for arm {place}"
     return f"got {short(rows)}"
 
@@ -58,37 +59,42 @@ def shares(argument: str, values: FloatArray, place: Callable[[int], str]) -> No
 
 def share(argument: str, value: float) -> float:
     """Return the value as a float that lies in [0, 1]."""
-    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+    number = _as_float(value)
+    if not 0 <= number <= 1:
         raise ValueError(f"{argument} must be a number in [0, 1], got {short(value)}")
-    return float(value)
+    return number
 
 
 def chance(argument: str, value: float) -> float:
     """Return the value as a float strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise ValueError(f"{argument} must lie strictly between 0 and 1, got {value}")
-    return float(value)
+    number = _as_float(value)
+    if not 0 < number < 1:
+        raise ValueError(f"{argument} must lie strictly between 0 and 1, got {short(value)}")
+    return number
 
 
 def positive(argument: str, value: float) -> float:
     """Return the value as a float that is finite and above 0."""
-    if not 0 < value < math.inf:
-        raise ValueError(f"{argument} must be finite and above 0, got {value}")
-    return float(value)
+    number = _as_float(value)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{argument} must be finite and above 0, got {short(value)}")
+    return number
+
+
+def not_negative(argument: str, value: float) -> float:
+    """Return the value as a float that is finite and not below 0."""
+    number = _as_float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{argument} must be finite and >= 0, got {short(value)}")
+    return number
 
 
 def number(argument: str, value: float) -> float:
     """Return the value as a finite float."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    number = _as_float(value)
+    if not math.isfinite(number):
         raise ValueError(f"{argument} must be a finite number, got {short(value)}")
-    return float(value)
-
-
-def not_negative(argument: str, value: float) -> float:
-    """Return the value as a finite float that is not below 0."""
-    if number(argument, value) < 0:
-        raise ValueError(f"{argument} must be finite and >= 0, got {value}")
-    return float(value)
+    return number
 
 
 def text(argument: str, value: object) -> str:
@@ -102,6 +108,10 @@ def whole_numbers(argument: str, values: Iterable[int], minimum: int) -> list[in
     """Return the values as Python integers, none below the minimum."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise ValueError(f"{argument} must be a list of whole numbers, got {short(values)}")
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+        whole: list[int] = values.tolist()
+        if min(whole, default=minimum - 1) >= minimum:
+            return whole
     checked = []
     for position, value in enumerate(values):
         if not _is_whole(value) or value < minimum:
@@ -148,9 +158,26 @@ def short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _as_float(value: float) -> float:
+    """Return the value as a float; NaN, for which no rule holds, where it is no number."""
+    try:
+        return float(value) if _is_number(value) else math.nan
+    except OverflowError:
+        return math.inf
+
+
 def _is_whole(value: object) -> bool:
-    if isinstance(value, bool):
-        return False
     if isinstance(value, float | np.floating):
         return float(value).is_integer()
-    return isinstance(value, int | np.integer)
+    return _is_number(value)
+
+
+def _holds_truth(values: object) -> bool:
+    """Tell whether there is a boolean in nested lists, which numpy would take for a number."""
+    if isinstance(values, list | tuple):
+        return any(_holds_truth(value) for value in values)
+    return isinstance(values, bool | np.bool_)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fallow import checks
 from fallow.arrays import FloatArray, IntArray
-from fallow.checks import share
 
 Decay = Callable[[IntArray], FloatArray]
 
@@ -23,7 +23,7 @@ def geometric(rate: float) -> Decay:
     >>> geometric(0.5)(np.arange(1, 4))
     array([0.5  , 0.25 , 0.125])
     """
-    base = share("rate", rate)
+    base = checks.share("rate", rate)
     return lambda delays: _never_rising(base**delays)
 
 
@@ -35,7 +35,7 @@ def constant(value: float) -> Decay:
     >>> constant(0.5)(np.arange(1, 4))
     array([0.5, 0.5, 0.5])
     """
-    level = share("value", value)
+    level = checks.share("value", value)
     return lambda delays: np.full(len(delays), level)
 
 
@@ -47,12 +47,11 @@ def power(exponent: float) -> Decay:
     >>> power(1)(np.arange(1, 5))
     array([1.        , 0.5       , 0.33333333, 0.25      ])
     """
-    if not 0 <= exponent < np.inf:
-        raise ValueError(f"exponent must be finite and >= 0, got {exponent}")
-    return lambda delays: _never_rising(delays ** -float(exponent))
+    steepness = checks.not_negative("exponent", exponent)
+    return lambda delays: _never_rising(delays**-steepness)
 
 
-def table(values: Sequence[float]) -> Decay:
+def table(values: Sequence[float] | FloatArray) -> Decay:
     """Return the decay given by its values f(1), f(2), ...; it has no value past the last one.
 
     Examples
@@ -60,14 +59,15 @@ def table(values: Sequence[float]) -> Decay:
     >>> table([0.3, 0.25])(np.arange(1, 3))
     array([0.3 , 0.25])
     """
+    known = checks.numbers("values", values, dimensions=1)
 
     def decay(delays: IntArray) -> FloatArray:
-        if len(values) < delays[-1]:
+        if len(known) < delays[-1]:
             raise ValueError(
                 f"decay must have a value for each delay up to the longest, {delays[-1]}; "
-                f"got {len(values)} values"
+                f"got {len(known)} values"
             )
-        return np.asarray(values)[delays - 1]
+        return known[delays - 1]
 
     return decay
 

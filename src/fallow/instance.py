@@ -181,7 +181,7 @@ class Instance:
 
     def save(self, path: str | Path) -> None:
         """Write the instance to a TOML file that `Instance.load` reads back exactly."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8", newline="\n")
+        Path(path).write_bytes(self.to_toml().encode("utf-8"))
 
     def to_toml(self) -> str:
         """Return the instance as TOML: its names and its table of means, one line an arm.
@@ -235,7 +235,7 @@ class Instance:
 def _decay_values(decay: Decay | Sequence[float], longest: int) -> FloatArray:
     """Return f(1), ..., f(longest), checked."""
     if not callable(decay):
-        decay = decays.table(checks.numbers("decay", decay, dimensions=1).tolist())
+        decay = decays.table(checks.numbers("decay", decay, dimensions=1))
     values = checks.numbers("decay", decay(np.arange(1, longest + 1)), dimensions=1)
     if len(values) != longest:
         raise ValueError(f"decay must return one value a delay, got {len(values)} for {longest}")
@@ -262,6 +262,8 @@ def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     for arm, name in enumerate(checked):
         if not isinstance(name, str):
             raise ValueError(f"names must be strings, got {name!r} for arm {arm}")
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise ValueError(f"names must have no lone surrogates, got {name!r} for arm {arm}")
         if name in seen:
             raise ValueError(f"names must differ, got {name!r} twice")
         seen.add(name)

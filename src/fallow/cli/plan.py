@@ -18,7 +18,7 @@ from fallow import Instance, Plan, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
 from fallow.planners.default import HEURISTICS, MAX_STATES
-from fallow.planners.optimal import MAX_INDEX, reachable_states
+from fallow.planners.optimal import reachable_states, within_reach
 
 METHODS = (*HEURISTICS, "improved", "optimal")
 SYMBOLS = digits + ascii_letters
@@ -61,7 +61,7 @@ def _plans(instance: Instance, methods: Sequence[str], max_states: int) -> dict[
         "optimal": lambda model: fallow.optimal(model, max_states),
     }
     # Asked for alone, the optimum fails with an error that says what it needs.
-    if len(methods) > 1 and reachable_states(instance) > max_states:
+    if len(methods) > 1 and not within_reach(instance, max_states):
         methods = [method for method in methods if method != "optimal"]
     plans = {}
     with Console(stderr=True).status("planning") as status:
@@ -86,7 +86,7 @@ class Row:
 def _rows(instance: Instance, plans: Mapping[str, Plan], max_states: int) -> list[Row]:
     bound = fallow.upper_bound(instance)
     optimum = None
-    if reachable_states(instance) <= max_states:
+    if within_reach(instance, max_states):
         optimum = (plans.get("optimal") or fallow.optimal(instance, max_states)).gain
     return [
         Row(
@@ -141,7 +141,7 @@ def _print_comparison(instance: Instance, rows: Sequence[Row], max_states: int) 
             Text(shown + " ..." if len(row.cycle) > LONGEST_CYCLE_SHOWN else shown),
         )
     console.print(table)
-    if states > MAX_INDEX:
+    if not within_reach(instance, states):
         console.print("the optimum is out of reach")
     elif states > max_states:
         console.print(f"the optimum needs --max-states {states} (now {max_states})")

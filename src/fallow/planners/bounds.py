@@ -1,6 +1,7 @@
 """An upper bound on the gain of every policy."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,11 @@ def upper_bound(instance: Instance) -> float:
     >>> round(upper_bound(Instance.blocking([1, 0.5], delays=[1, 1])), 12)
     0.75
     """
+    return _smaller_bound(instance)
+
+
+@lru_cache(maxsize=1)  # each plan of an instance asks for it
+def _smaller_bound(instance: Instance) -> float:
     return min(_relaxed_bound(instance), _block_bound(instance))
 
 

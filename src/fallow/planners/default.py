@@ -10,7 +10,7 @@ from fallow.planners.bounds import upper_bound
 from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
-from fallow.planners.optimal import optimal, reachable_states
+from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plans import Plan
 from fallow.planners.ranking import ghost
 from fallow.planners.whittle import whittle
@@ -31,7 +31,7 @@ def optimum_or_bound(instance: Instance) -> float:
     >>> optimum_or_bound(Instance.blocking([1, 0.5], delays=[1, 1]))
     0.75
     """
-    if reachable_states(instance) <= MAX_STATES:
+    if within_reach(instance, MAX_STATES):
         return optimal(instance).gain
     return upper_bound(instance)
 
@@ -44,7 +44,8 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     instance
         What to plan for.
     max_states
-        Find the exact optimum if at most this many delay vectors can be reached; 0 never tries.
+        Find the exact optimum if at most this many delay vectors can be reached, and their table
+        can be held; 0 never tries.
         Otherwise the plan is the best of ghost, greedy, whittle, harmonic and beam, each improved.
 
     Examples
@@ -54,7 +55,7 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     ((2, 1, 0, 1), 0.7475, 'optimal')
     """
     checks.whole_number("max_states", max_states, minimum=0)
-    if reachable_states(instance) <= max_states:
+    if within_reach(instance, max_states):
         return optimal(instance, max_states)
     improved = [improve(instance, heuristic(instance)) for heuristic in HEURISTICS.values()]
     return max(improved, key=lambda candidate: candidate.gain)

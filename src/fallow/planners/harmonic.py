@@ -6,19 +6,23 @@ import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
-from fallow.kernels.cycles import fill
+from fallow.kernels.bounds import clearing_price
+from fallow.kernels.cycles import cycle_rewards, fill
 from fallow.kernels.knapsack import best_choices
-from fallow.planners.plans import Plan, gain
+from fallow.planners.plans import Plan
 
 FREE = -1
+MAX_SCHEDULES = 16
+"""Shortest periods q for which a schedule is built, the most promising ones."""
 
 
 def harmonic(instance: Instance) -> Plan:
     """Return the best cycle in which the chosen arms have periods q, 2q, 4q, ... for some q.
 
-    For each q a knapsack picks at most one period an arm, to earn the most per round with at most
-    one pull a round; periods that divide each other always fit. Free rounds go to the arm that adds
-    most. The ranking policies are among the candidates, so the gain is never below ghost's.
+    For the 16 most promising q a knapsack picks at most one period an arm, to earn the most per
+    round with at most one pull a round; periods that divide each other always fit. Free rounds go
+    to the arm that adds most. The ranking policies are among the candidates, so the gain is never
+    below ghost's.
 
     Examples
     --------
@@ -26,20 +30,34 @@ def harmonic(instance: Instance) -> Plan:
     (0, 1, 0, 2)
     """
     ranked = instance.means[instance.order]
-    candidates = []
-    for shortest in range(1, min(ranked.shape) + 1):
-        by_mean = np.argsort(-ranked[:, shortest - 1], kind="stable")
-        candidates.append(instance.order[by_mean[:shortest]])
-        candidates.append(instance.order[_best_schedule(ranked, shortest)])
-    best = max(candidates, key=lambda cycle: gain(instance, cycle))
-    return Plan.of(instance, best, "harmonic")
+    price = clearing_price(ranked)
+    shortest_periods = range(1, min(ranked.shape) + 1)
+    by_promise = sorted(shortest_periods, key=lambda shortest: -_promise(ranked, shortest, price))
+    candidates = [_best_schedule(ranked, shortest) for shortest in by_promise[:MAX_SCHEDULES]]
+    for arms in shortest_periods:
+        candidates.append(np.argsort(-ranked[:, arms - 1], kind="stable")[:arms])
+    best = max(candidates, key=lambda cycle: math.fsum(cycle_rewards(ranked, cycle)) / len(cycle))
+    return Plan.of(instance, instance.order[best], "harmonic")
+
+
+def _periods(shortest: int, width: int) -> IntArray:
+    """Return shortest, 2 shortest, ..., up to a period that rests every arm."""
+    doublings = math.ceil(math.log2(max(width / shortest, 1)))
+    periods: IntArray = shortest * 2 ** np.arange(doublings + 1)
+    return periods
+
+
+def _promise(means: FloatArray, shortest: int, price: float) -> float:
+    """Bound what the knapsack can earn beyond a price that is paid for every round."""
+    periods = _periods(shortest, means.shape[1])
+    surplus = (means[:, np.minimum(periods, means.shape[1]) - 1] - price) / periods
+    return float(np.maximum(surplus.max(axis=1), 0).sum())
 
 
 def _best_schedule(means: FloatArray, shortest: int) -> IntArray:
-    """Return the best cycle with periods shortest, 2 shortest, ..., up to one that rests all."""
+    """Return the best cycle with periods shortest, 2 shortest, ..., free rounds filled."""
     width = means.shape[1]
-    doublings = math.ceil(math.log2(max(width / shortest, 1)))
-    periods = shortest * 2 ** np.arange(doublings + 1)
+    periods = _periods(shortest, width)
     length = int(periods[-1])
     per_round = means[:, np.minimum(periods, width) - 1] / periods
     choices = best_choices(per_round, length // periods, capacity=length)

@@ -4,14 +4,15 @@ import numpy as np
 
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
-from fallow.planners.plans import Plan
+from fallow.planners.plans import Plan, gain
 
 
-def improve(instance: Instance, plan: Plan, max_pulls: int = 10_000_000) -> Plan:
+def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan:
     """Return a plan at least as good, reached by replacing, inserting, deleting and swapping pulls.
 
-    The search ends at a cycle that no single change improves, or once it has evaluated `max_pulls`
-    pulls; long cycles meet that limit first.
+    The search ends at a cycle that no single change improves, or once it has looked at `max_moves`
+    changes; long cycles meet that limit first. A plan that stays as it is keeps its method, and
+    every plan its upper bound, which may be better than `upper_bound`.
 
     Examples
     --------
@@ -19,10 +20,16 @@ def improve(instance: Instance, plan: Plan, max_pulls: int = 10_000_000) -> Plan
     >>> improve(instance, Plan.of(instance, [0], "by hand")).cycle
     (1, 0)
     """
-    improved = Plan.of(instance, plan.cycle, plan.method)  # which checks that the arms exist
+    earned = gain(instance, plan.cycle)
+    if earned != plan.gain:
+        raise ValueError(
+            f"plan must be for this instance, got a gain of {plan.gain} where it earns {earned}"
+        )
+    improved = plan
     while True:
-        cycle = local_search(instance.means, np.array(improved.cycle), max_pulls)
-        improved = Plan.of(instance, cycle, f"{plan.method}, improved")
+        cycle = tuple(local_search(instance.means, np.array(improved.cycle), max_moves).tolist())
+        if cycle != improved.cycle:
+            improved = Plan.of(instance, cycle, f"{plan.method}, improved", plan.upper_bound)
         if len(improved.cycle) == len(cycle):
             return improved
         # The cycle is a shorter one several times over, which has changes of its own.

@@ -14,8 +14,8 @@ from fallow.planners.plans import Plan
 
 log = logging.getLogger(__name__)
 
-MAX_INDEX = 2**31 - 1
-"""Largest number of delay vectors that can be numbered, whatever the memory."""
+MAX_CELLS = 2**28
+"""Largest number of delay vectors x arms, four bytes each (1 GiB of memory)."""
 MAX_STALE_SWEEPS = 5000
 """Sweeps without a better gain after which only rounding can be left to improve."""
 
@@ -38,10 +38,16 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     """
     checks.whole_number("max_states", max_states, minimum=0)
     needed = reachable_states(instance)
-    if needed > min(max_states, MAX_INDEX):
+    if not within_reach(instance, needed):
+        raise ValueError(
+            f"instance must have at most {MAX_CELLS:,} delay vectors x arms, got "
+            f"{checks.count(needed)} x {instance.arms:,}; "
+            "plan without the optimum instead, with max_states=0"
+        )
+    if not within_reach(instance, max_states):
         raise ValueError(
             f"max_states must be at least {checks.count(needed)}, the number of delay vectors that "
-            f"can be reached, and at most {MAX_INDEX:,}, got {checks.count(max_states)}; "
+            f"can be reached, got {checks.count(max_states)}; "
             "plan without the optimum instead, with max_states=0"
         )
     graph = states.build_graph(
@@ -78,6 +84,18 @@ def reachable_states(instance: Instance) -> int:
     10473760
     """
     return int(_completions(instance.delays)[-1, 0])
+
+
+def within_reach(instance: Instance, max_states: int) -> bool:
+    """Tell whether `optimal` takes the instance: few enough delay vectors, also times the arms.
+
+    Examples
+    --------
+    >>> within_reach(Instance.blocking([1] * 10, delays=[8] * 10), max_states=200_000)
+    False
+    """
+    states = reachable_states(instance)
+    return states <= max_states and states * instance.arms <= MAX_CELLS
 
 
 def _space(delays: IntArray) -> states.Space:

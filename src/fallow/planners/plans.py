@@ -64,10 +64,10 @@ class Plan:
         >>> Plan.of(Instance.blocking([1, 1], delays=[1, 1]), [0, 1, 0, 1], "by hand").cycle
         (0, 1)
         """
-        period = _shortest_period(tuple(checks.whole_numbers("cycle", cycle, minimum=0)))
+        period = _shortest_period(np.array(checks.whole_numbers("cycle", cycle, minimum=0)))
         if bound is None:
             bound = upper_bound(instance)
-        return cls(period, gain(instance, period), bound, method)
+        return cls(tuple(period.tolist()), gain(instance, period), bound, method)
 
 
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
@@ -90,9 +90,9 @@ def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
     return math.fsum(cycle_rewards(instance.means, arms)) / len(arms)
 
 
-def _shortest_period(cycle: tuple[int, ...]) -> tuple[int, ...]:
+def _shortest_period(cycle: IntArray) -> IntArray:
     length = len(cycle)
     for period in range(1, length // 2 + 1):
-        if length % period == 0 and cycle[:period] * (length // period) == cycle:
+        if length % period == 0 and (cycle[period:] == cycle[:-period]).all():
             return cycle[:period]
     return cycle

@@ -27,9 +27,12 @@ def ranking_gains(instance: Instance) -> FloatArray:
     array([0.5       , 0.45      , 0.73333333])
     """
     ranked = instance.means[instance.order]
-    counts = np.arange(1, instance.arms + 1)
-    columns = np.minimum(counts, ranked.shape[1]) - 1
-    return np.array([ranked[:m, column].mean() for m, column in zip(counts, columns, strict=True)])
+    rested = ranked[:, -1]
+    width = instance.max_delay + 1
+    tired_gains = [ranked[:m, m - 1].mean() for m in range(1, min(instance.arms + 1, width))]
+    # Sums of differences to the best arm do not drift where many arms are equal.
+    losses = np.cumsum(rested[0] - rested) / np.arange(1, instance.arms + 1)
+    return np.append(tired_gains, (rested[0] - losses)[len(tired_gains) :])
 
 
 def transition_totals(instance: Instance) -> FloatArray:
@@ -112,10 +115,9 @@ def guarantee(instance: Instance) -> Guarantee:
         )
     ranked = instance.means[instance.order]
     width = ranked.shape[1]
-    largest = 1
-    for arms in range(2, instance.arms + 1):
-        if ranked[:, min(arms - 1, width) - 1].max() <= ranked[arms - 1, -1]:
-            largest = arms
+    counts = np.arange(2, instance.arms + 1)
+    repeats = ranked.max(axis=0)[np.minimum(counts - 1, width) - 1]
+    largest = int(np.max(counts[repeats <= ranked[1:, -1]], initial=1))
     paid = ranked[:largest, min(largest, width) - 1]
     rested = ranked[:largest, -1]
     kept = np.divide(paid, rested, out=np.ones(largest), where=rested > 0)

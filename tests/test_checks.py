@@ -1,0 +1,48 @@
+"""The rules for numbers: which values keep them, and what their errors say."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fallow import checks
+
+Rule = Callable[[str, Any], float]
+RULES: dict[Rule, str] = {
+    checks.share: r"delta must be a number in \[0, 1\], got",
+    checks.chance: "delta must lie strictly between 0 and 1, got",
+    checks.positive: "delta must be finite and above 0, got",
+    checks.not_negative: "delta must be finite and >= 0, got",
+    checks.number: "delta must be a finite number, got",
+}
+
+
+@pytest.mark.parametrize(("rule", "message"), RULES.items())
+@pytest.mark.parametrize("value", ["x", None, [0.5], True, 0.5j, np.True_, np.nan, np.inf, 10**400])
+def test_what_is_no_finite_number_breaks_every_rule(rule: Rule, message: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        rule("delta", value)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("value", [0.5, np.float64(0.5), np.float32(0.5)])
+def test_numbers_of_numpy_are_numbers(rule: Rule, value: float) -> None:
+    assert rule("delta", value) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept", "broken"),
+    [
+        (checks.share, [0, 1], [-0.01, 1.01]),
+        (checks.chance, [0.01, 0.99], [0, 1]),
+        (checks.positive, [1e-300, 1e300], [0, -1]),
+        (checks.not_negative, [0, 1e300], [-1e-300]),
+        (checks.number, [-1e300, 0, 1e300], []),
+    ],
+)
+def test_rules_hold_up_to_their_ends(rule: Rule, kept: list[float], broken: list[float]) -> None:
+    assert [rule("delta", value) for value in kept] == kept
+    for value in broken:
+        with pytest.raises(ValueError, match=f"got {value}$"):
+            rule("delta", value)
