@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +31,13 @@ class Browser:
         self.session = session
 
     def open(self, path: Path) -> None:
+        """Open a file anew, and return once all of it is there."""
+        self.post("url", {"url": "about:blank"})
         self.post("url", {"url": path.as_uri()})
+        deadline = time.monotonic() + 30
+        while self.value("document.readyState") != "complete":
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
     def value(self, expression: str) -> Any:
         """Return what a JavaScript expression is on the page."""

@@ -182,7 +182,16 @@ def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
     assert len(set(study.gains["ghost"])) > 5
 
 
-@pytest.mark.parametrize("name", ["figure2", "figure3", "gap", "costs-figure2", "ranking-class"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "figure2",
+        "figure3",
+        "further-gap",
+        "further-costs-figure2",
+        "further-ranking-class",
+    ],
+)
 def test_each_kind_of_figure_is_drawn_in_both_themes(tmp_path: Path, name: str) -> None:
     spec = replace(Spec.load(ROOT / "experiments" / f"{name}.toml"), runs=2, horizon=1000)
     run(spec, tmp_path)

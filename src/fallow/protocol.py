@@ -140,10 +140,9 @@ class CheckedLearner(ABC):
 
 
 def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:
-    if len(rewards) == positions and all(
-        type(reward) is float and 0 <= reward <= largest for reward in rewards
-    ):
-        return  # as the simulator tells them; what follows is to say what is wrong
+    plain = type(rewards) is list and len(rewards) == positions
+    if plain and all(type(reward) is float and 0 <= reward <= largest for reward in rewards):
+        return  # as the simulator tells them; what follows says what is wrong
     numbers = checks.numbers(argument, rewards, dimensions=1)
     if len(numbers) != positions:
         raise ValueError(

@@ -1,0 +1,64 @@
+"""Upper confidence bounds of means in [0, 1]."""
+
+import math
+
+import numpy as np
+
+from fallow.arrays import FloatArray
+from fallow.kernels import compiled
+
+
+@compiled
+def divergence(first: float, second: float) -> float:
+    """Return the Kullback-Leibler divergence of two Bernoulli distributions by their means."""
+    total = 0.0
+    if first > 0:
+        total += first * math.log(first / second)
+    if first < 1:
+        total += (1 - first) * math.log((1 - first) / (1 - second))
+    return total
+
+
+@compiled
+def upper_bound(count: float, average: float, level: float) -> float:
+    """Return the largest mean q with count * divergence(average, q) <= level; 1 without samples.
+
+    Newton's method from above: the divergence is convex in q, so each step stays above the root.
+    """
+    if count == 0:
+        return 1.0
+    if average >= 1:
+        return 1.0
+    allowed = level / count
+    # Pinsker's inequality: the root is at most this.
+    bound = min(average + math.sqrt(allowed / 2), 1 - 1e-15)
+    if average <= 0:
+        return 1 - math.exp(-allowed)
+    for _ in range(50):
+        excess = divergence(average, bound) - allowed
+        if excess <= 1e-12:
+            break
+        bound -= excess * bound * (1 - bound) / (bound - average)
+    return bound
+
+
+@compiled
+def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArray:
+    """Return an upper confidence bound for each cell of a table by arm and delay.
+
+    Means do not fall with the delay. So the samples of delays t to u together have a mean of at
+    least that at t, and bound it too: the bound at t is the smallest over all u >= t.
+    """
+    arms, width = counts.shape
+    bounds = np.ones((arms, width))
+    for arm in range(arms):
+        for first in range(width):
+            count, total = 0.0, 0.0
+            for last in range(first, width):
+                if counts[arm, last] == 0:
+                    continue
+                count += counts[arm, last]
+                total += sums[arm, last]
+                pooled = upper_bound(count, total / count, level)
+                bounds[arm, first] = min(bounds[arm, first], pooled)
+    return bounds

@@ -1,0 +1,90 @@
+"""What a learner knows that keeps its rewards by arm and delay."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fallow import checks
+from fallow.protocol import Block, Outcome
+
+
+class Cells:
+    """Counts and sums of rewards by arm and delay, and the delays as they are now.
+
+    Every pull is a sample of its own cell, so nothing is discarded to calibrate.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    max_delay
+        A bound on all delays, d_i <= max_delay. Column `delay - 1` of the tables is for pulls after
+        so many rounds; the last one, `max_delay`, for all longer ones and for first pulls.
+
+    Attributes
+    ----------
+    counts, sums
+        Tables of shape (arms, max_delay + 1).
+    rounds
+        Pulls so far.
+
+    Examples
+    --------
+    >>> cells = Cells(arms=2, max_delay=2)
+    >>> cells.credit(Block((0, 1), plays=3), Outcome(first=(1.0, 0.0), rest=(2.0, 0.0)))
+    >>> cells.counts
+    array([[0., 2., 1.],
+           [0., 2., 1.]])
+    >>> cells.delays()
+    [2, 1]
+    """
+
+    def __init__(self, arms: int, max_delay: int) -> None:
+        checks.whole_number("arms", arms, minimum=1)
+        checks.whole_number("max_delay", max_delay, minimum=0)
+        checks.table_size(arms, max_delay + 1)
+        self.counts = np.zeros((arms, max_delay + 1))
+        self.sums = np.zeros((arms, max_delay + 1))
+        self.rounds = 0
+        self._last = [-max_delay - 1] * arms
+
+    def delays(self) -> list[int]:
+        """Return the rounds since each arm was pulled, as of the next pull; at most D + 1."""
+        return [min(self.rounds - last, self.counts.shape[1]) for last in self._last]
+
+    def credit(self, block: Block, outcome: Outcome) -> None:
+        """Enter what a block earned in the cells that it pulled."""
+        self._pull(block.arms, outcome.first, times=1)
+        if block.plays > 1:
+            self._pull(block.arms, outcome.rest, times=block.plays - 1)
+            # All plays from the second on repeat its delays.
+            skipped = (block.plays - 2) * len(block.arms)
+            self.rounds += skipped
+            for arm in set(block.arms):
+                self._last[arm] += skipped
+
+    def _pull(self, arms: tuple[int, ...], rewards: Any, times: int) -> None:
+        width = self.counts.shape[1]
+        for arm, reward in zip(arms, rewards, strict=True):
+            cell = arm, min(self.rounds - self._last[arm], width) - 1
+            self.counts[cell] += times
+            self.sums[cell] += reward
+            self._last[arm] = self.rounds
+            self.rounds += 1
+
+    def written(self) -> dict[str, Any]:
+        """Return the cells as plain JSON values."""
+        return {
+            "counts": self.counts.tolist(),
+            "sums": self.sums.tolist(),
+            "rounds": self.rounds,
+            "last": self._last.copy(),
+        }
+
+    def restore(self, progress: Mapping[str, Any]) -> None:
+        """Take over what `written` returned."""
+        self.counts[:] = progress["counts"]
+        self.sums[:] = progress["sums"]
+        self.rounds = progress["rounds"]
+        self._last = list(progress["last"])
