@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,11 @@ from test_cli import runner
 from fallow.claims.claim import Finding
 from fallow.claims.listed import CLAIMS
 from fallow.cli import app
+from fallow.experiments.draw import draw
 from fallow.experiments.run import run
 from fallow.experiments.spec import Spec
 from fallow.experiments.summarize import summarize
+from fallow.figures import image
 from fallow.report.content import Content, PlannerRow, Result, compare_planners
 from fallow.report.page import html
 from fallow.report.reproduction import markdown
@@ -34,7 +37,8 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
         if spec.sweep is not None and spec.sweep[0] == "horizon":
             spec = replace(spec, sweep=("horizon", (1_000, 2_000)))
         run(replace(spec, runs=2, horizon=min(spec.horizon, 2_000)), folder)
-        results.append(Result(*summarize(folder)))
+        spec, curves = summarize(folder)
+        results.append(Result(spec, curves, image(partial(draw, spec, curves), "svg")))
     findings = [(claim, Finding("17 & <b>4</b>", claim.expected)) for claim in CLAIMS]
     return Content(results, findings, [PlannerRow("ghost", 0.8, 0.7, 0.6)])
 

@@ -23,10 +23,11 @@ COMPARED = ("figure", "learner", "switching cost", "published", "ours", "in the 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """An experiment with its curves."""
+    """An experiment with its curves and its figure, an SVG file for light ground."""
 
     spec: Spec
     curves: Sequence[Curve]
+    figure: bytes
 
 
 @dataclass(frozen=True)

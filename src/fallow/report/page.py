@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from fallow import catalog
 from fallow.experiments.draw import draw
-from fallow.figures import DARK, LIGHT, image, transition_figure
+from fallow.figures import DARK, image, transition_figure
 from fallow.planners.ranking import transition_totals
 from fallow.report.content import COMPARED, DRAWS, Content, Result
 
@@ -35,7 +35,7 @@ def html(content: Content, on_figure: Callable[[int], None] = lambda _: None) ->
     verdicts = [finding.verdict for _, finding in content.findings]
     packages = [f"{package} {version(package)}" for package in PACKAGES]
     return Template(template).substitute(
-        figure_1=_exhibit("figure1", "Figure 1", figure_1, FIGURE_1),
+        figure_1=_exhibit("figure1", "Figure 1", image(figure_1, "svg"), figure_1, FIGURE_1),
         sections="\n".join(_sections(content.results, on_figure)),
         comparisons=_table(COMPARED, [each.cells() for each in content.comparisons()]),
         claim_count=len(verdicts),
@@ -77,16 +77,18 @@ def _sections(results: Sequence[Result], on_figure: Callable[[int], None]) -> It
         for result in group:
             spec = result.spec
             drawing = partial(draw, spec, result.curves)
-            yield _exhibit(spec.name, spec.title, drawing, spec.caption)
+            yield _exhibit(spec.name, spec.title, result.figure, drawing, spec.caption)
             on_figure(1)
         yield "</div>"
 
 
-def _exhibit(name: str, title: str, drawing: Callable[[], Figure], caption: str) -> str:
-    """Return a figure for light and dark screens with its caption."""
+def _exhibit(
+    name: str, title: str, figure: bytes, drawing: Callable[[], Figure], caption: str
+) -> str:
+    """Return a figure, and the same drawn for dark ground, with its caption."""
     light, dark = (
-        "data:image/svg+xml;base64," + b64encode(image(drawing, "svg", theme)).decode()
-        for theme in (LIGHT, DARK)
+        "data:image/svg+xml;base64," + b64encode(picture).decode()
+        for picture in (figure, image(drawing, "svg", DARK))
     )
     kind = "wide" if len(drawing().axes) > 1 else "single"
     return f"""<figure id="{escape(name)}" class={kind}>
