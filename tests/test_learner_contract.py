@@ -10,6 +10,7 @@ from fallow import (
     LowSwitch,
     RankingUCB,
     RankThenCut,
+    Rotation,
     SlidingWindowUCB,
     ThompsonSampling,
     catalog,
@@ -51,6 +52,16 @@ class TestRankThenCut(LearnerContract):
 class TestFollow(LearnerContract):
     def fresh(self) -> CheckedLearner:
         return Follow(ghost(catalog.random_geometric(arms=4, max_delay=3, seed=8)))
+
+
+class TestRotation(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return Rotation(4, max_delay=3)
+
+
+class TestUnboundedRotation(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return Rotation(4, switching_cost=1.0, planner="whittle")
 
 
 class TestUCB1(LearnerContract):

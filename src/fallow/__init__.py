@@ -8,6 +8,7 @@ from fallow.learners.follow import Follow
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
+from fallow.learners.rotation import Rotation
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
@@ -46,6 +47,7 @@ __all__ = [
     "RankThenCut",
     "RankingUCB",
     "Replication",
+    "Rotation",
     "SlidingWindowUCB",
     "ThompsonSampling",
     "Trajectory",

@@ -43,22 +43,34 @@ def upper_bound(count: float, average: float, level: float) -> float:
 
 
 @compiled
+def lower_bound(count: float, average: float, level: float) -> float:
+    """Return the smallest mean q with count * divergence(average, q) <= level; 0 without samples.
+
+    A reward x with mean q is as likely as 1 - x with mean 1 - q.
+    """
+    return 1 - upper_bound(count, 1 - average, level)
+
+
+@compiled
 def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArray:
     """Return an upper confidence bound for each cell of a table by arm and delay.
 
-    Means do not fall with the delay. So the samples of delays t to u together have a mean of at
-    least that at t, and bound it too: the bound at t is the smallest over all u >= t.
+    Means do not fall with the delay. So the samples of delays u to v together have a mean of at
+    least that at any t <= u, and bound it too: the bound at t is the smallest over all u and v.
     """
     arms, width = counts.shape
     bounds = np.ones((arms, width))
     for arm in range(arms):
-        for first in range(width):
+        bound = 1.0
+        for first in range(width - 1, -1, -1):
             count, total = 0.0, 0.0
             for last in range(first, width):
-                if counts[arm, last] == 0:
-                    continue
                 count += counts[arm, last]
                 total += sums[arm, last]
-                pooled = upper_bound(count, total / count, level)
-                bounds[arm, first] = min(bounds[arm, first], pooled)
+                if total >= bound * count:
+                    continue  # also without samples
+                # Most pools bound no better than one before; one look at the divergence tells.
+                if bound == 1 or count * divergence(total / count, bound) > level:
+                    bound = upper_bound(count, total / count, level)
+            bounds[arm, first] = bound
     return bounds

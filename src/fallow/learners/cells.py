@@ -73,6 +73,16 @@ class Cells:
             self._last[arm] = self.rounds
             self.rounds += 1
 
+    def widen(self, max_delay: int) -> None:
+        """Tell more delays apart from now on; what is known of long ones stays with the longest."""
+        arms, width = self.counts.shape
+        more = max_delay + 1 - width
+        for name in ("counts", "sums"):
+            table = getattr(self, name)
+            longer = np.zeros((arms, more))
+            setattr(self, name, np.hstack([table[:, :-1], longer, table[:, -1:]]))
+        self._last = [last - more if last < 0 else last for last in self._last]
+
     def written(self) -> dict[str, Any]:
         """Return the cells as plain JSON values."""
         return {

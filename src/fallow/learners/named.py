@@ -13,6 +13,7 @@ from fallow.learners.follow import Follow
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
+from fallow.learners.rotation import Rotation
 from fallow.planners.default import plan
 from fallow.planners.greedy import greedy
 from fallow.planners.plans import Plan
@@ -25,12 +26,20 @@ def _following(planner: Callable[[Instance], Plan]) -> Callable[[Instance], Foll
     return lambda instance: Follow(planner(instance))
 
 
+def _unbounded_rotation(
+    arms: int, switching_cost: float = 0.0, planner: str = "auto", exploration: float = 0.5
+) -> Rotation:
+    return Rotation(arms, None, switching_cost, planner, exploration)
+
+
 LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
     {
         "low-switch": LowSwitch,
         "ranking-ucb": RankingUCB,
         "rank-then-cut": RankThenCut,
         "bandit-ranker": BanditRanker,
+        "rotation": Rotation,
+        "rotation-unbounded": _unbounded_rotation,
         "ucb1": UCB1,
         "thompson-sampling": ThompsonSampling,
         "epsilon-greedy": EpsilonGreedy,

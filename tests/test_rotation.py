@@ -1,0 +1,287 @@
+"""The rotation learner and what it is made of."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from learner_contract import Spy
+
+from fallow import (
+    Block,
+    Instance,
+    LowSwitch,
+    Outcome,
+    RankingUCB,
+    Rotation,
+    catalog,
+    estimate,
+    gain,
+    ghost,
+    optimal,
+    replicate,
+    simulate,
+)
+from fallow.kernels.confidence import divergence, lower_bound, upper_bound, upper_bounds
+from fallow.kernels.rotation import (
+    best_start,
+    own_delays,
+    plays_until_doubling,
+    pulls_until_doubling,
+)
+from fallow.learners.cells import Cells
+from fallow.learners.rotation import PLANNERS
+
+cycles = st.lists(st.integers(0, 3), min_size=1, max_size=9)
+
+
+@given(st.floats(0, 1), st.floats(0.5, 1e6), st.floats(0.01, 40))
+def test_bounds_are_where_the_divergence_reaches_the_level(
+    average: float, count: float, level: float
+) -> None:
+    bound = upper_bound(count, average, level)
+    assert average <= bound <= 1
+    if bound < 1 - 1e-9 and average > 1e-9:
+        assert count * divergence(average, bound) == pytest.approx(level, rel=1e-3, abs=1e-6)
+    assert lower_bound(count, 1 - average, level) == pytest.approx(1 - bound)
+
+
+def test_bounds_hold_as_often_as_they_should() -> None:
+    """By Chernoff each fails with a chance of at most exp(-level); 6 standard errors on top."""
+    generator = np.random.default_rng(0)
+    runs, level = 20_000, 2.0
+    for mean, count in ((0.3, 30), (0.5, 20), (0.9, 50)):
+        samples = generator.binomial(count, mean, runs)
+        bounds = np.array([upper_bound(count, hits / count, level) for hits in range(count + 1)])
+        failed = float((bounds[samples] < mean).mean())
+        chance = math.exp(-level)
+        assert 0.001 < failed < chance + 6 * math.sqrt(chance / runs)
+
+
+def test_longer_delays_bound_shorter_ones() -> None:
+    counts = np.array([[0.0, 5.0, 10.0], [3.0, 0.0, 0.0]])
+    sums = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]])
+    bounds = upper_bounds(counts, sums, 2.0)
+    pooled = upper_bound(15, 0.2, 2.0)
+    assert bounds[0] == pytest.approx([pooled, pooled, upper_bound(10, 0.2, 2.0)])
+    assert bounds[1].tolist() == [1.0, 1.0, 1.0]
+
+
+@given(st.integers(0, 10**6))
+def test_table_of_bounds_is_the_smallest_over_all_pools(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    counts = generator.integers(0, 9, (3, 5)).astype(float)
+    sums = generator.binomial(counts.astype(int), generator.random((3, 5))).astype(float)
+    bounds = upper_bounds(counts, sums, 1.5)
+    for arm, column in np.ndindex(3, 5):
+        pools = [
+            (counts[arm, start:end].sum(), sums[arm, start:end].sum())
+            for start in range(column, 5)
+            for end in range(start + 1, 6)
+        ]
+        each = [upper_bound(count, total / count, 1.5) for count, total in pools if count]
+        assert bounds[arm, column] == pytest.approx(min([1.0, *each]), abs=1e-9)
+
+
+@given(st.lists(st.tuples(cycles, st.integers(1, 5)), min_size=1, max_size=5))
+def test_cells_are_credited_as_if_pull_by_pull(blocks: list[tuple[list[int], int]]) -> None:
+    cells, width = Cells(4, max_delay=2), 3
+    last = dict.fromkeys(range(4), -100)
+    counts = np.zeros((4, width))
+    now = 0
+    for arms, plays in blocks:
+        cells.credit(
+            Block(tuple(arms), plays), Outcome([1.0] * len(arms), [plays - 1.0] * len(arms))
+        )
+        for arm in arms * plays:
+            counts[arm, min(now - last[arm], width) - 1] += 1
+            last[arm] = now
+            now += 1
+    np.testing.assert_array_equal(cells.counts, counts)
+    np.testing.assert_array_equal(cells.sums, counts)
+    assert cells.rounds == now
+    assert cells.delays() == [min(now - last[arm], width) for arm in range(4)]
+
+
+def test_wider_cells_keep_what_was_known() -> None:
+    cells = Cells(2, max_delay=1)
+    cells.credit(Block((0, 0)), Outcome([1.0, 0.0], [0.0, 0.0]))
+    cells.widen(3)
+    assert cells.counts.tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
+    assert cells.delays() == [1, 4]
+
+
+@given(cycles)
+def test_own_delays_are_those_of_the_repeated_cycle(cycle: list[int]) -> None:
+    found = own_delays(np.array(cycle), 4)
+    for place, arm in enumerate(cycle):
+        back = next(step for step in range(1, len(cycle) + 1) if cycle[place - step] == arm)
+        assert found[place] == back
+
+
+@given(cycles, st.integers(0, 10**6))
+def test_a_cycle_is_entered_where_its_first_play_is_worth_most(cycle: list[int], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    values = np.sort(generator.random((4, 5)), axis=1)
+    delays = generator.integers(1, 6, 4)
+
+    def first_play(start: int) -> float:
+        last = {arm: -int(delays[arm]) for arm in range(4)}
+        total = 0.0
+        for now, arm in enumerate(cycle[start:] + cycle[:start]):
+            total += values[arm, min(now - last[arm], 5) - 1]
+            last[arm] = now
+        return total
+
+    start = best_start(values, delays, np.array(cycle))
+    assert first_play(start) == pytest.approx(max(map(first_play, range(len(cycle)))), abs=1e-9)
+
+
+@given(cycles, st.integers(0, 10**6))
+def test_a_block_ends_when_a_cell_has_doubled(cycle: list[int], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    counts = generator.integers(0, 30, (4, 4)).astype(float)
+    delays = generator.integers(1, 5, 4)
+    used = np.zeros((4, 4))
+    for arm, delay in zip(cycle, own_delays(np.array(cycle), 4), strict=True):
+        used[arm, min(delay, 4) - 1] += 1
+    plays = plays_until_doubling(counts, np.array(cycle))
+    grown = used > 0
+    assert (used * plays >= np.maximum(counts, 1))[grown].any()
+    assert not (used * (plays - 1) >= np.maximum(counts, 1))[grown].any()
+    pulls = pulls_until_doubling(counts, delays, np.array(cycle))
+    last = {arm: -int(delays[arm]) for arm in range(4)}
+    used, doubled = np.zeros((4, 4)), 0
+    for now, arm in enumerate(cycle):
+        cell = arm, min(now - last[arm], 4) - 1
+        used[cell] += 1
+        last[arm] = now
+        if used[cell] >= max(counts[cell], 1) and not doubled:
+            doubled = now + 1
+    assert pulls == doubled
+
+
+def _shares(rounds: list[int], runs: int, seed: int) -> list[float]:
+    study = replicate(
+        catalog.figure2,
+        lambda instance, _: Rotation(instance.arms, max_delay=6),
+        rounds[-1],
+        runs,
+        seed,
+        checkpoints=rounds,
+        references={"ghost": ghost, "optimum": optimal},
+    )
+    earned = study.rewards[0] / (study.gains["optimum"][:, np.newaxis] * study.rounds)
+    return [float(mean) for mean in estimate(earned).mean]
+
+
+def test_it_reaches_the_optimum_of_figure_2_from_nothing() -> None:
+    """Goals for the means; the means of 20 runs lie 10 of their standard errors above."""
+    short, middle, long = _shares([10**3, 10**4, 10**5], runs=20, seed=17)
+    assert short > 0.93
+    assert middle > 0.98
+    assert long > 0.99
+
+
+@pytest.mark.parametrize("cost", [0.0, 1.0, 5.0])
+def test_it_beats_both_learners_of_the_paper_at_every_switching_cost(cost: float) -> None:
+    """On Figure 3's instance, by hundreds of standard errors."""
+    learners = {
+        "rotation": lambda *_: Rotation(2, max_delay=2, switching_cost=cost),
+        "pi_ucb": lambda *_: RankingUCB(2),
+        "pi_low": lambda *_: LowSwitch(2, 3000),
+    }
+    study = replicate(catalog.figure3(), learners, 3000, runs=20, seed=3)
+    for other in ("pi_ucb", "pi_low"):
+        more = study.difference(other, "rotation", switching_cost=cost)
+        assert more.mean[-1] - more.half_width[-1] > 100
+
+
+def test_a_cost_makes_it_switch_less() -> None:
+    def switches(cost: float) -> float:
+        study = replicate(
+            catalog.figure2, lambda *_: Rotation(7, 6, switching_cost=cost), 10**4, 10, seed=5
+        )
+        return float(study.switches[0, :, -1].mean())
+
+    free, cheap, dear = map(switches, (0.0, 1.0, 10.0))
+    assert free > 1.5 * cheap > 1.5 * dear
+
+
+@given(st.integers(0, 10**6), st.integers(100, 20_000))
+def test_switches_never_exceed_the_proved_bound(seed: int, horizon: int) -> None:
+    instance = catalog.random_table(arms=4, max_delay=3, seed=seed)
+    for cost in (0.0, 2.0):
+        learner = Rotation(4, max_delay=3, switching_cost=cost)
+        run = simulate(instance, learner, horizon, seed)
+        assert run.switches(horizon) <= 4 * 4 * (math.log2(horizon) + 2)
+
+
+@pytest.mark.parametrize("cost", [0.0, 2.0])
+def test_each_block_doubles_a_cell(cost: float) -> None:
+    """The proof of the bound on switches rests on it."""
+    spy = Spy(Rotation(5, max_delay=4, switching_cost=cost))
+    simulate(catalog.random_geometric(arms=5, max_delay=4, seed=1), spy, 20_000, seed=1)
+    cells = Cells(5, max_delay=4)
+    assert len(spy.outcomes) > 20
+    for block, outcome in zip(spy.blocks, spy.outcomes, strict=False):
+        before = cells.counts.copy()
+        cells.credit(block, outcome)
+        assert (cells.counts >= np.maximum(2 * before, 1)).any()
+
+
+def test_without_a_bound_on_delays_it_finds_one() -> None:
+    instance = Instance.blocking([0.9, 0.8, 0.7, 0.6, 0.5], [4, 4, 4, 4, 4])
+    learner = Rotation(5)
+    run = simulate(instance, learner, 30_000, seed=2, checkpoints=[15_000, 30_000])
+    assert 4 <= learner.bound <= 8
+    late = np.diff(run.expected_reward([15_000, 30_000]))[0] / 15_000
+    assert late > 0.98 * optimal(instance).gain
+
+
+def test_without_delays_the_bound_stays_short() -> None:
+    """Chance may double it, once in a while."""
+    for seed in range(5):
+        learner = Rotation(3)
+        simulate(Instance.from_means([[0.9], [0.5], [0.1]]), learner, 10_000, seed)
+        assert learner.bound <= 2
+
+
+def test_with_a_cost_the_cycle_is_kept_unless_a_change_pays() -> None:
+    learner = Rotation(2, max_delay=1, switching_cost=3.0)
+    instance = Instance.from_means([[0.4, 0.9], [0.4, 0.9]])
+    spy = Spy(learner)
+    simulate(instance, spy, 2000, seed=1)
+    changes = [later for earlier, later in pairwise(spy.blocks) if earlier.arms != later.arms]
+    assert 1 <= len(changes) <= 6
+    assert gain(instance, spy.blocks[-1].arms) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_every_planner_can_be_its_planner(planner: str) -> None:
+    instance = catalog.random_geometric(arms=3, max_delay=2, seed=4)
+    run = simulate(instance, Rotation(3, 2, planner=planner), 3000, seed=0)
+    assert float(run.expected_reward(3000)) > 0.85 * 3000 * optimal(instance).gain
+
+
+def test_decisions_are_rare() -> None:
+    spy = Spy(Rotation(2, max_delay=2))
+    simulate(catalog.figure3(), spy, 10**12, seed=0, checkpoints=[10**12])
+    assert len(spy.blocks) < 200
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Rotation(0), "arms must be a whole number >= 1, got 0"),
+        (lambda: Rotation(2, -1), "max_delay must be a whole number >= 0, got -1"),
+        (lambda: Rotation(2, 1, -1.0), "switching_cost must be finite and >= 0, got -1"),
+        (lambda: Rotation(2, 1, planner="best"), "planner must be one of auto, optimal, ghost"),
+        (lambda: Rotation(2, 1, exploration=0), "exploration must be finite and above 0, got 0"),
+    ],
+)
+def test_bad_parameters_are_named(build: type, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
