@@ -6,7 +6,15 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import exact, index_policy, quality, simulation, startup, theory
+from benchmarks import (
+    exact,
+    index_policy,
+    quality,
+    ranking_learners,
+    simulation,
+    startup,
+    theory,
+)
 
 QUESTIONS = (
     exact.measure,
@@ -17,6 +25,8 @@ QUESTIONS = (
     theory.measure_stages,
     theory.measure_theorem3,
     theory.measure_theorem4,
+    ranking_learners.measure,
+    ranking_learners.measure_joint,
     startup.measure,
 )
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"

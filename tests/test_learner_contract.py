@@ -4,11 +4,14 @@ from learner_contract import HORIZON, LearnerContract
 
 from fallow import (
     UCB1,
+    AnytimeLowSwitch,
     BanditRanker,
     EpsilonGreedy,
     Follow,
+    JointRanking,
     LowSwitch,
     RankingUCB,
+    RankingUCB2,
     RankThenCut,
     Rotation,
     SlidingWindowUCB,
@@ -27,6 +30,21 @@ class TestLowSwitch(LearnerContract):
 class TestRankingUCB(LearnerContract):
     def fresh(self) -> CheckedLearner:
         return RankingUCB(4, order=[2, 0, 1, 3])
+
+
+class TestRankingUCB2(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return RankingUCB2(4, alpha=0.5, order=[2, 0, 1, 3])
+
+
+class TestAnytimeLowSwitch(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return AnytimeLowSwitch(4, delta=0.2, order=[2, 0, 1, 3])
+
+
+class TestJointRanking(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return JointRanking(4, max_delay=3)
 
 
 class TestBanditRanker(LearnerContract):

@@ -2,12 +2,15 @@
 
 from fallow import catalog, decay
 from fallow.instance import Instance
+from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
 from fallow.learners.follow import Follow
+from fallow.learners.joint_ranking import JointRanking
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
+from fallow.learners.ranking_ucb2 import RankingUCB2
 from fallow.learners.rotation import Rotation
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
@@ -34,18 +37,21 @@ from fallow.trajectory import Trajectory
 
 __all__ = [
     "UCB1",
+    "AnytimeLowSwitch",
     "BanditRanker",
     "Block",
     "EpsilonGreedy",
     "Follow",
     "Guarantee",
     "Instance",
+    "JointRanking",
     "Learner",
     "LowSwitch",
     "Outcome",
     "Plan",
     "RankThenCut",
     "RankingUCB",
+    "RankingUCB2",
     "Replication",
     "Rotation",
     "SlidingWindowUCB",

@@ -7,12 +7,15 @@ from types import MappingProxyType
 
 from fallow import checks
 from fallow.instance import Instance
+from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
 from fallow.learners.follow import Follow
+from fallow.learners.joint_ranking import JointRanking
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
+from fallow.learners.ranking_ucb2 import RankingUCB2
 from fallow.learners.rotation import Rotation
 from fallow.planners.default import plan
 from fallow.planners.greedy import greedy
@@ -36,7 +39,10 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
     {
         "low-switch": LowSwitch,
         "ranking-ucb": RankingUCB,
+        "ranking-ucb2": RankingUCB2,
+        "anytime-low-switch": AnytimeLowSwitch,
         "rank-then-cut": RankThenCut,
+        "joint-ranking": JointRanking,
         "bandit-ranker": BanditRanker,
         "rotation": Rotation,
         "rotation-unbounded": _unbounded_rotation,

@@ -1,8 +1,11 @@
 """What learners over ranking policies share."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fallow import checks
+from fallow.protocol import Block, Outcome
 
 
 def checked_order(arms: int, order: Sequence[int] | None) -> tuple[int, ...]:
@@ -14,3 +17,73 @@ def checked_order(arms: int, order: Sequence[int] | None) -> tuple[int, ...]:
     if sorted(ranked) != list(range(arms)):
         raise ValueError(f"order must hold each arm from 0 to {arms - 1} once, got {ranked}")
     return ranked
+
+
+class PolicyRewards:
+    """What the ranking policies pi_1, ..., pi_k earned, pull by pull.
+
+    The first play after a change of policy only calibrates the delays (paper, section 6) and is
+    left out. A policy that goes on being played loses nothing. All pulls that are counted are
+    independent, and over whole plays of pi_m their expectations have the average g(m).
+
+    Parameters
+    ----------
+    order
+        The arms by decreasing baseline.
+
+    Attributes
+    ----------
+    counts, sums
+        Pulls that count and their rewards; pi_m stands at place m - 1.
+    last
+        m of the policy played last, 0 before the first.
+
+    Examples
+    --------
+    >>> rewards = PolicyRewards(order=(0, 1))
+    >>> rewards.block(arms=2, pulls=4)
+    Block(arms=(0, 1), plays=3)
+    >>> rewards.credit(Block((0, 1), 3), Outcome(first=(1.0, 1.0), rest=(2.0, 1.0)))
+    >>> rewards.counts, rewards.average(2)
+    ([0, 4], 0.75)
+    >>> rewards.block(arms=2, pulls=4)
+    Block(arms=(0, 1), plays=2)
+    """
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = tuple(order)
+        self.counts = [0] * len(self.order)
+        self.sums = [0.0] * len(self.order)
+        self.last = 0
+
+    def average(self, arms: int) -> float:
+        """Return the average reward of the policy over so many arms; it must have been played."""
+        # A sum may carry a rounding error.
+        return min(self.sums[arms - 1] / self.counts[arms - 1], 1.0)
+
+    def block(self, arms: int, pulls: int) -> Block:
+        """Return a block of the policy over so many arms in which at least `pulls` pulls count."""
+        calibration = int(arms != self.last)
+        return Block(self.order[:arms], math.ceil(pulls / arms) + calibration)
+
+    def credit(self, block: Block, outcome: Outcome) -> None:
+        """Enter what a block earned."""
+        arms = len(block.arms)
+        plays, reward = block.plays, math.fsum(outcome.rest)
+        if arms == self.last:
+            reward += math.fsum(outcome.first)
+        else:
+            plays -= 1
+        self.counts[arms - 1] += plays * arms
+        self.sums[arms - 1] += reward
+        self.last = arms
+
+    def written(self) -> dict[str, Any]:
+        """Return the rewards as plain JSON values."""
+        return {"counts": self.counts.copy(), "sums": self.sums.copy(), "last": self.last}
+
+    def restore(self, progress: Mapping[str, Any]) -> None:
+        """Take over what `written` returned."""
+        self.counts = list(progress["counts"])
+        self.sums = list(progress["sums"])
+        self.last = progress["last"]

@@ -1,0 +1,93 @@
+"""Ranking and cutoff learned together: the open question of the paper's conclusions."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fallow.arrays import FloatArray
+from fallow.kernels.confidence import upper_bounds
+from fallow.learners.cells import Cells
+from fallow.protocol import Block, CheckedLearner, Outcome
+
+
+class JointRanking(CheckedLearner):
+    """Learns which arms to take in turn, and how many, from nothing and without a horizon.
+
+    Cycling over m arms pulls each of them after m rounds. So rewards are kept by arm and delay,
+    where every pull is a sample, each with an upper confidence bound at level ln t. For each m the
+    best m arms are those with the largest bounds at delay m. The cycle with the largest average
+    bound is played until one of its cells has doubled its count, and kept unless another one is
+    better by bounds. Ties go to more arms, as pulls at long delays bound those at short ones too.
+
+    Its measure is the best cycle over any m arms, which earns at least what ghost does.
+
+    With D = max_delay there are at most k (D + 1)(1 + log2 T) switches: each ends an epoch in which
+    one of the k (D + 1) cells got its first sample or doubled its count.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    max_delay
+        A bound on all delays, d_i <= max_delay; none where delays do not matter.
+
+    Attributes
+    ----------
+    cycle
+        The arms played last, by number; none before the first block.
+
+    Notes
+    -----
+    The level and the ties were chosen on `catalog.figure2`, `figure3` and `random_geometric` with
+    seed 1000; results in `docs/benchmarks.md` have seed 1.
+
+    Examples
+    --------
+    >>> JointRanking(arms=3, max_delay=2).ask()
+    Block(arms=(0, 1, 2), plays=2)
+    """
+
+    def __init__(self, arms: int, max_delay: int | None) -> None:
+        self.max_delay = max_delay
+        self.cells = Cells(arms, 0 if max_delay is None else max_delay)
+        self.cycle: tuple[int, ...] = ()
+
+    def _choose(self) -> Block:
+        counts = self.cells.counts
+        level = math.log(max(self.cells.rounds, 2))
+        bounds = upper_bounds(counts, self.cells.sums, level)
+        cycles = [_best_cycle(bounds, arms) for arms in range(len(bounds), 0, -1)]
+        if self.cycle:
+            cycles.insert(0, self.cycle)  # first, so that it wins ties
+        cycle = max(cycles, key=lambda arms: float(_used(bounds, arms).mean()))
+        # The first play may pull other cells; those after it double the least count.
+        return Block(cycle, 1 + max(int(_used(counts, cycle).min()), 1))
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        self.cells.credit(block, outcome)
+        self.cycle = block.arms
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": len(self.cells.counts), "max_delay": self.max_delay}
+
+    def _progress(self) -> dict[str, Any]:
+        return {"cells": self.cells.written(), "cycle": list(self.cycle)}
+
+    def _restore(self, progress: Mapping[str, Any]) -> None:
+        self.cells.restore(progress["cells"])
+        self.cycle = tuple(progress["cycle"])
+
+
+def _used(table: FloatArray, cycle: tuple[int, ...]) -> FloatArray:
+    """Return the cells that a cycle pulls from its second play on."""
+    delay = min(len(cycle), table.shape[1])
+    return table[list(cycle), delay - 1]
+
+
+def _best_cycle(bounds: FloatArray, arms: int) -> tuple[int, ...]:
+    """Return so many arms with the largest bounds, by number: their order does not matter."""
+    delay = min(arms, bounds.shape[1])
+    ranked = np.argsort(-bounds[:, delay - 1], kind="stable")
+    return tuple(sorted(ranked[:arms].tolist()))
