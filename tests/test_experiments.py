@@ -18,8 +18,8 @@ from test_cli import runner
 from fallow import catalog, replicate
 from fallow.cli import app
 from fallow.experiments.draw import crossings, draw
+from fallow.experiments.read import load_spec
 from fallow.experiments.run import pieces, read_results, run
-from fallow.experiments.spec import Spec
 from fallow.experiments.summarize import summarize, summary_frame
 from fallow.figures import DARK, LIGHT, image
 
@@ -53,7 +53,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
-    spec = Spec.load(written(tmp_path))
+    spec = load_spec(written(tmp_path))
     run(spec, tmp_path / "out")
     _, (study,) = read_results(tmp_path / "out")
     alone = replicate(catalog.figure2, spec.factories(), 2000, runs=23, seed=1)
@@ -65,7 +65,7 @@ def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
 def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
     """Another process on plainer instructions, as on another machine, writes the same bytes."""
     file = written(tmp_path)
-    run(Spec.load(file), tmp_path / "here" / "test", workers=2)
+    run(load_spec(file), tmp_path / "here" / "test", workers=2)
     command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--workers", "1"]
     features = "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
     plain = {
@@ -82,7 +82,7 @@ def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
 def test_a_killed_run_goes_on_to_the_same_rows(tmp_path: Path, pieces_done: int) -> None:
     """Killed by SIGKILL before the first piece, after it, and later, always while at work."""
     file = written(tmp_path, horizon=20_000, runs=60)
-    run(Spec.load(file), tmp_path / "whole")
+    run(load_spec(file), tmp_path / "whole")
     command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "cut")]
     folder = tmp_path / "cut" / "test"
     process = subprocess.Popen(command)
@@ -94,7 +94,7 @@ def test_a_killed_run_goes_on_to_the_same_rows(tmp_path: Path, pieces_done: int)
     process.send_signal(signal.SIGKILL)
     assert process.wait(timeout=10) == -signal.SIGKILL
     assert pieces_done <= len(contents(folder)) < 6
-    with pytest.raises(ValueError, match=r"must hold all runs, got \d+ of 60 missing"):
+    with pytest.raises(ValueError, match=r"must hold rows, got no such file; start `fallow run`"):
         read_results(folder)
     kept = {path: path.stat().st_mtime_ns for path in folder.glob("rows-*.parquet")}
     subprocess.run(command, check=True, capture_output=True)
@@ -102,16 +102,52 @@ def test_a_killed_run_goes_on_to_the_same_rows(tmp_path: Path, pieces_done: int)
     assert all(path.stat().st_mtime_ns == moment for path, moment in kept.items())
 
 
-def test_a_half_written_piece_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
-    spec = Spec.load(written(tmp_path, horizon=100))
+DAMAGES = {
+    "half written": lambda path: path.rename(path.with_name(f".{path.name}.1.unfinished")),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:500]),
+    "empty": lambda path: path.write_bytes(b""),
+    "other rows": lambda path: path.write_bytes(
+        path.with_name("rows-000-0000000.parquet").read_bytes()
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_piece_is_found_and_run_again(tmp_path: Path, damage: str) -> None:
+    spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "whole")
-    run(spec, tmp_path / "cut")
+    run(spec, tmp_path / "cut[1]")  # a folder's name is no pattern
     *_, last = pieces(spec)
-    path = last.path(tmp_path / "cut")
-    path.rename(path.with_name(f".{path.name}.unfinished"))
-    run(spec, tmp_path / "cut")
-    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
-    assert not list((tmp_path / "cut").glob(".*"))
+    DAMAGES[damage](last.path(tmp_path / "cut[1]"))
+    with pytest.raises(ValueError, match=r"rows-000-0000020.parquet must .*; start `fallow run`"):
+        read_results(tmp_path / "cut[1]")
+    run(spec, tmp_path / "cut[1]")
+    assert contents(tmp_path / "cut[1]") == contents(tmp_path / "whole")
+
+
+def test_rows_without_a_manifest_are_not_taken_over(tmp_path: Path) -> None:
+    spec = load_spec(written(tmp_path, horizon=100))
+    run(spec, tmp_path / "out")
+    (tmp_path / "out" / "manifest.json").unlink()
+    with pytest.raises(ValueError, match=r"must hold rows with their manifest\.json"):
+        run(replace(spec, seed=5), tmp_path / "out")
+
+
+def test_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """Four processes write the same file over and over; whoever looks finds one of their texts."""
+    code = (
+        "import sys; from pathlib import Path; from fallow.files import write_whole\n"
+        "for _ in range(60): write_whole(Path(sys.argv[1]), sys.argv[2].encode() * 100_000)"
+    )
+    path = tmp_path / "file"
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(path), mark]) for mark in "abcd"]
+    while any(writer.poll() is None for writer in writers):
+        if path.exists():
+            found = path.read_bytes()
+            assert len(found) == 100_000
+            assert len(set(found)) == 1
+    assert all(writer.returncode == 0 for writer in writers)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_ctrl_c_keeps_finished_pieces_and_says_so(tmp_path: Path) -> None:
@@ -129,7 +165,7 @@ def test_ctrl_c_keeps_finished_pieces_and_says_so(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
-    spec = Spec.load(written(tmp_path, horizon=100))
+    spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     with pytest.raises(ValueError, match=r"must hold rows of this spec, hash .* got hash"):
         run(replace(spec, seed=2), tmp_path / "out")
@@ -139,13 +175,16 @@ def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
     manifest.write_text(json.dumps({**values, "version": "0.0.1"}))
     with pytest.raises(ValueError, match=r"rows of this version of fallow, .* got version 0\.0\.1"):
         run(spec, tmp_path / "out")
-    manifest.write_text("{}")
+    for text in ("{}", "[]", json.dumps({**values, "spec": {**values["spec"], "learners": 3}})):
+        manifest.write_text(text)
+        with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of fallow"):
+            read_results(tmp_path / "out")
     with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of fallow"):
         run(spec, tmp_path / "out")
 
 
 def test_a_new_title_needs_no_new_rows(tmp_path: Path) -> None:
-    spec = Spec.load(written(tmp_path, horizon=100))
+    spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     started = json.loads((tmp_path / "out" / "manifest.json").read_text())["started"]
     done: list[int] = []
@@ -156,7 +195,7 @@ def test_a_new_title_needs_no_new_rows(tmp_path: Path) -> None:
 
 
 def test_curves_are_means_over_runs(tmp_path: Path) -> None:
-    spec = replace(Spec.load(written(tmp_path, horizon=300, runs=4)), sweep=("horizon", (100, 300)))
+    spec = replace(load_spec(written(tmp_path, horizon=300, runs=4)), sweep=("horizon", (100, 300)))
     run(spec, tmp_path)
     _, curves = summarize(tmp_path)
     assert [(curve.point, curve.switching_cost, curve.learner) for curve in curves[:3]] == [
@@ -177,7 +216,7 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
 
 
 def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
-    run(Spec.load(written(tmp_path, horizon=50)), tmp_path)
+    run(load_spec(written(tmp_path, horizon=50)), tmp_path)
     _, (study,) = read_results(tmp_path)
     assert len(set(study.gains["ghost"])) > 5
 
@@ -193,25 +232,100 @@ def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
     ],
 )
 def test_each_kind_of_figure_is_drawn_in_both_themes(tmp_path: Path, name: str) -> None:
-    spec = replace(Spec.load(ROOT / "experiments" / f"{name}.toml"), runs=2, horizon=1000)
+    spec = replace(load_spec(ROOT / "experiments" / f"{name}.toml"), runs=2, horizon=1000)
     run(spec, tmp_path)
     spec, curves = summarize(tmp_path)
     figure = draw(spec, curves)
-    labels = [axes.get_xlabel() for axes in figure.axes]
-    assert all(labels)
+    assert all(axes.get_xlabel() for axes in figure.axes)
     assert figure.axes[0].get_ylabel()
-    lines = [line.get_label() for line in figure.axes[0].get_lines()]
-    assert set(spec.learners) <= set(lines)
+    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    first = [curve for curve in curves if curve.switching_cost == spec.switching_costs[0]]
+    for learner in spec.learners:
+        measured = [
+            getattr(curve, spec.measure).mean for curve in first if curve.learner == learner
+        ]
+        if spec.kind == "costs":
+            ends = [curve.regret.mean[-1] for curve in curves if curve.learner == learner]
+            measured = [np.array(ends)]
+        drawn = np.asarray(lines[learner].get_ydata(), float)
+        expected = measured[0] if spec.kind != "sweep" else [mean[-1] for mean in measured]
+        np.testing.assert_allclose(drawn, expected)
     light, again, dark = (
         image(lambda: draw(spec, curves), "svg", theme) for theme in (LIGHT, LIGHT, DARK)
     )
     assert light == again != dark
 
 
+def test_marks_bands_and_titles_are_those_of_their_panel(tmp_path: Path) -> None:
+    spec = replace(load_spec(ROOT / "experiments" / "figure3.toml"), runs=3)
+    run(spec, tmp_path)
+    spec, curves = summarize(tmp_path)
+    for axes, cost in zip(draw(spec, curves).axes, (1, 0), strict=True):
+        assert axes.get_title() == ("switching cost 1" if cost else "no switching cost")
+        bars = {bar.get_label(): tuple(bar)[0] for bar in axes.containers}
+        published = [each for each in spec.published if each.switching_cost == cost]
+        assert set(bars) == {f"{each.learner}, as published" for each in published}
+        for each in published:
+            marker = bars[f"{each.learner}, as published"]
+            assert list(marker.get_ydata()) == [each.value]
+        (curve,) = [
+            each for each in curves if each.switching_cost == cost and each.learner == "pi_ucb"
+        ]
+        band = np.asarray(axes.collections[0].get_paths()[0].vertices)
+        assert band[:, 1].max() == pytest.approx(
+            (curve.regret.mean + curve.regret.half_width).max(), rel=1e-6
+        )
+
+
+def test_a_sweep_over_horizons_has_a_panel_for_each(tmp_path: Path) -> None:
+    spec = load_spec(ROOT / "experiments" / "further-horizons-figure3.toml")
+    spec = replace(spec, runs=2, sweep=("horizon", (100, 1_000)), title="costs $5 and $6")
+    run(spec, tmp_path)
+    figure = draw(*summarize(tmp_path))
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["T = 100, switching cost 1", "T = 1,000, switching cost 1"]
+    image(lambda: figure, "svg")  # a dollar is a dollar
+
+
+def test_the_axis_of_a_sweep_says_what_it_means(tmp_path: Path) -> None:
+    spec = replace(load_spec(ROOT / "experiments" / "further-gap.toml"), runs=2)
+    run(spec, tmp_path)
+    figure = draw(*summarize(tmp_path))
+    assert figure.axes[0].get_xlabel() == "epsilon, where mu_2 = 13/15 + epsilon"
+    assert figure.axes[0].get_xscale() == "symlog"
+
+
+def test_the_optimum_is_above_ghost_and_ranking_is_the_rankers(tmp_path: Path) -> None:
+    run(load_spec(written(tmp_path, horizon=300)), tmp_path)
+    _, (study,) = read_results(tmp_path)
+    assert (study.gains["optimum"] > study.gains["ghost"] + 0.01).mean() > 0.9
+    _, curves = summarize(tmp_path)
+    ranking = {curve.learner: curve.ranking_rounds for curve in curves}
+    assert ranking["pi_ucb"] == 0
+    assert 100 < ranking["nothing"] <= 150
+
+
 def test_crossings_are_where_the_sign_changes() -> None:
     axis = np.array([0.0, 1.0, 2.0, 4.0])
     assert crossings(axis, np.array([1.0, -1.0, -2.0, 2.0])) == [0.5, 3.0]
     assert crossings(axis, np.ones(4)) == []
+    assert crossings(axis, np.array([1.0, 0.0, -1.0, -1.0])) == [1.0]
+    assert crossings(axis, np.array([1.0, 0.0, 1.0, 1.0])) == []
+
+
+def test_texts_of_a_spec_are_printed_as_they_stand(tmp_path: Path) -> None:
+    file, out = written(tmp_path, horizon=100, runs=1), tmp_path / "out"
+    text = (
+        file.read_text()
+        .replace("A test", "costs [0, 1] and [/red]")
+        .replace("[learners.nothing]", '[learners."[red]r"]')
+    )
+    file.write_text(text)
+    assert runner.invoke(app, ["run", str(file), "--out", str(out)]).exit_code == 0
+    result = runner.invoke(app, ["summarize", str(out)])
+    assert "test: costs [0, 1] and [/red]" in result.stdout
+    assert "[red]r" in result.stdout
+    assert "nan" not in result.stdout
 
 
 def test_the_commands_work_on_what_is_on_disk(tmp_path: Path) -> None:

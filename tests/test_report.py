@@ -6,26 +6,30 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import mean
+from typing import get_args
 
 import pytest
 from browser import Browser, browser
 from test_cli import runner
 
-from fallow.claims.claim import Finding
+from fallow import ghost, optimal, transition_totals
+from fallow.catalog import figure2, figure3
+from fallow.claims.claim import Finding, Verdict
 from fallow.claims.listed import CLAIMS
 from fallow.cli import app
 from fallow.experiments.draw import draw
+from fallow.experiments.read import load_spec
 from fallow.experiments.run import run
-from fallow.experiments.spec import Spec
 from fallow.experiments.summarize import summarize
 from fallow.figures import image
 from fallow.report.content import Content, PlannerRow, Result, compare_planners
-from fallow.report.page import html
+from fallow.report.page import figure_1, html
 from fallow.report.reproduction import markdown
 
 ROOT = Path(__file__).parent.parent
 SCREENSHOTS = ROOT / "build" / "screenshots"
-SPECS = [Spec.load(path) for path in sorted((ROOT / "experiments").glob("*.toml"))]
+SPECS = [load_spec(path) for path in sorted((ROOT / "experiments").glob("*.toml"))]
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +120,11 @@ def test_the_page_says_what_was_found(content: Content, page: Path) -> None:
     assert "17 &amp; &lt;b&gt;4&lt;/b&gt;" in text  # measured text is not taken for HTML
     failing = [claim for claim in CLAIMS if claim.expected == "does not hold"]
     assert text.count('class="verdict does-not-hold"') == len(failing)
+    counts = [sum(claim.expected == verdict for claim in CLAIMS) for verdict in get_args(Verdict)]
+    holding, repaired, wrong = counts
+    assert f"{holding} hold, {repaired} hold\nonce repaired, and {wrong} do not hold" in text
     for result in content.results:
-        assert f'id="{result.spec.name}"' in text
+        assert f'id="figure-{result.spec.name}"' in text
         assert result.spec.digest()[:12] in text
     assert "$" not in re.sub(r"data:image/[^\"]*", "", text)
 
@@ -148,9 +155,17 @@ def test_every_published_value_that_we_miss_has_its_reason() -> None:
 
 
 def test_tables_of_the_documentation_are_whole(content: Content) -> None:
-    lines = markdown(content).splitlines()
-    widths = {line.count("|") for line in lines if line.startswith("| section")}
-    assert widths == {5}
+    first, *others = content.results
+    odd = replace(first.spec, title="a | b")
+    changed = replace(content, results=[replace(first, spec=odd), *others])
+    tables = [block.splitlines() for block in markdown(changed).split("\n\n") if block[0] == "|"]
+    assert len(tables) == 3
+    for head, line, *rows in tables:
+        assert rows
+        for row in (line, *rows):
+            assert row.replace(r"\|", "").count("|") == head.count("|")
+    last = content.results[-1].curves[-1]
+    assert f"{last.regret.mean[-1]:,.1f}" in markdown(content)
 
 
 def test_planners_are_compared_with_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,14 +173,27 @@ def test_planners_are_compared_with_the_optimum(monkeypatch: pytest.MonkeyPatch)
     rows = {row.planner: row for row in compare_planners()}
     assert rows["optimal"].worst == pytest.approx(1)
     assert rows["ghost"].mean < rows["whittle"].mean <= 1 + 1e-12
+    shares = [ghost(figure2(seed)).gain / optimal(figure2(seed)).gain for seed in range(3)]
+    assert rows["ghost"].worst == pytest.approx(min(shares))
+    assert rows["ghost"].mean == pytest.approx(mean(shares))
     for row in rows.values():
         assert row.certificate <= row.mean + 1e-9
         assert row.worst <= row.mean
 
 
+def test_figure_1_has_the_totals_where_they_belong() -> None:
+    """An arrow from pi_1 to pi_2 carries what a play of pi_2 earns after one of pi_1."""
+    texts = [text.get_text() for text in figure_1().axes[0].texts]
+    totals = transition_totals(figure3())
+    place = {text: number for number, text in enumerate(texts)}
+    assert place[f"{totals[0, 1]:.3f}"] < place[r"$\pi_2$"] < place[f"{totals[1, 0]:.3f}"]
+
+
 def test_one_command_writes_it_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
     monkeypatch.setattr("fallow.claims.listed.CLAIMS", CLAIMS[1:3])
     monkeypatch.setattr("fallow.report.content.DRAWS", 2)
+    monkeypatch.setattr("fallow.cli.report.warn_of_surprises", seen.append)
     files = [str(ROOT / "experiments" / f"{name}.toml") for name in ("figure3", "figure2")]
     words = ["report", *files, "--out", str(tmp_path / "out"), "--reproduction"]
     result = runner.invoke(app, [*words, str(tmp_path / "reproduction.md")])
@@ -173,4 +201,5 @@ def test_one_command_writes_it_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert text.index("Figure 2 as described") < text.index("Figure 3 as described")
     assert (tmp_path / "out" / "results" / "figure2" / "figure.png").exists()
+    assert len(seen) == 1
     assert "| does not hold |" in (tmp_path / "reproduction.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fallow import Instance, LowSwitch, catalog
+from fallow.experiments.read import load_spec
 from fallow.experiments.spec import Spec
 
 ROOT = Path(__file__).parent.parent
@@ -42,11 +43,14 @@ value = 5
 measure = "share"
 """
 
+SWEPT = re.sub(r"arms = 3|\[\[published\]\].*?value = 5", "", SPEC, flags=re.DOTALL)
+SWEPT += "\n[sweep]\narms = [2, 4]\n"
+
 
 def load(folder: Path, text: str) -> Spec:
     path = folder / "test.toml"
     path.write_text(text, encoding="utf-8")
-    return Spec.load(path)
+    return load_spec(path)
 
 
 def test_a_spec_says_what_is_played(tmp_path: Path) -> None:
@@ -85,12 +89,14 @@ def test_an_instance_may_come_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_sweep_changes_one_thing_at_a_time(tmp_path: Path) -> None:
-    spec = load(tmp_path, SPEC + "\n[sweep]\narms = [2, 4]\n")
+    spec = load(tmp_path, SWEPT)
     assert spec.points == (2, 4)
     family = spec.at(4).instance()
     assert not isinstance(family, Instance)
     assert family(0).arms == 4
-    horizons = SPEC.replace("horizon = 100\n", "") + "\n[sweep]\nhorizon = [100, 1000]\n"
+    horizons = SWEPT.replace("arms = [2, 4]", "horizon = [100, 1000]").replace(
+        "horizon = 100\n", ""
+    )
     assert [load(tmp_path, horizons).at(point).horizon for point in (100, 1000)] == [100, 1000]
 
 
@@ -116,7 +122,7 @@ def test_the_hash_is_of_what_decides_about_the_rows(tmp_path: Path) -> None:
 
 
 def test_a_spec_comes_back_from_its_values(tmp_path: Path) -> None:
-    for text in (SPEC, SPEC + "\n[sweep]\narms = [2, 4]\n"):
+    for text in (SPEC, SWEPT):
         spec = load(tmp_path, text)
         assert Spec.from_values(spec.values()) == spec
 
@@ -154,13 +160,16 @@ MISTAKES = [
     ("[figure]", "[figure", "must be a TOML file: .*line 28"),
     ("[instance]", "[instances]", "instance must be given, got nothing"),
     ("[[published]]", "[published]", r"line 23: published must be tables headed \[\[published\]\]"),
-    ("[figure]", "[sweep]\narm = [1]\n[figure]", "line 29: sweep must have one key out of horizon"),
     (
-        "[figure]",
-        "[sweep]\narms = [0]\n[figure]",
-        "line 29: sweep.arms must be a whole number >= 1",
+        "round = 100",
+        "round = 99",
+        "line 25: published.round must be one of the checkpoints, got",
     ),
-    ("[figure]", "[sweep]\narms = 3\n[figure]", "line 29: sweep.arms must be a list of numbers"),
+    ("value = 5", "value = 5\nlow = 6", "line 27: published.low must be at most value, 5, got 6"),
+    ("value = 5", "value = 5\nhigh = 4", "line 27: published.high must be at least value, 5, got"),
+    ("value = 5", "value = 5\nswitching_cost = 1", "published.switching_cost must be one of swi"),
+    ("[0, 2]", "[2, 2]", "line 11: switching_costs must be different numbers"),
+    ("[figure]", "[sweep]\nseed = [1]\n[figure]", "line 23: published must not be given beside a"),
 ]
 
 
@@ -173,16 +182,42 @@ def test_mistakes_name_key_rule_value_and_line(
         load(tmp_path, SPEC.replace(old, new))
 
 
+SWEEP_MISTAKES = [
+    ("arms = [2, 4]", "arm = [1]", "sweep must have one key out of horizon, arms, max_delay, seed"),
+    ("arms = [2, 4]", "arms = [0]", "sweep.arms must be a whole number >= 1, got 0"),
+    ("arms = [2, 4]", "arms = 3", "sweep.arms must be a list of numbers"),
+    ("arms = [2, 4]", "arms = [2, 2]", r"sweep.arms must be different values, got \[2, 2\]"),
+    ("arms = [2, 4]", "horizon = [5, 9]", "line 3: horizon must not be given beside sweep.horizon"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), SWEEP_MISTAKES, ids=range(5))
+def test_mistakes_in_a_sweep_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"test.toml, line \d+: .*{message}|{message}"):
+        load(tmp_path, SWEPT.replace(old, new))
+
+
+def test_a_wrong_file_of_an_instance_is_named(tmp_path: Path) -> None:
+    text = re.sub(r"catalog.*\narms = 3", 'file = "none.toml"', SPEC)
+    with pytest.raises(ValueError, match=r"line 14: instance.file must be a file of an instance"):
+        load(tmp_path, text)
+
+
+def test_the_order_of_learners_is_part_of_the_hash(tmp_path: Path) -> None:
+    first, second = SPEC.index("[learners.low]"), SPEC.index("[learners.ghost]")
+    end = SPEC.index("[[published]]")
+    swapped = SPEC[:first] + SPEC[second:end] + SPEC[first:second] + SPEC[end:]
+    assert load(tmp_path, swapped).digest() != load(tmp_path, SPEC).digest()
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"FILE must be a spec, .*none\.toml, which does not exist"
-    ):
-        Spec.load(tmp_path / "none.toml")
+    with pytest.raises(ValueError, match=r"FILE must be a spec, .*none\.toml, which is no file"):
+        load_spec(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_the_experiments_of_the_paper_load(path: Path) -> None:
-    spec = Spec.load(path)
+    spec = load_spec(path)
     assert spec.title != spec.name
     assert spec.caption
     assert len(spec.caption.splitlines()) == 1

@@ -243,6 +243,23 @@ def build(name: str, parameters: Mapping[str, object] = MappingProxyType({})) ->
     return ENTRIES[name](**parameters)
 
 
+def source(name: str, parameters: Mapping[str, object]) -> Instance | Callable[[int], Instance]:
+    """Return an instance, or a family, a function of a seed, if it is random and has no seed.
+
+    Examples
+    --------
+    >>> source("figure3", {}) == figure3()
+    True
+    >>> family = source("figure2", {})
+    >>> callable(family) and family(3) == figure2(seed=3)
+    True
+    """
+    instance = build(name, parameters)
+    if "seed" in signature(ENTRIES[name]).parameters and "seed" not in parameters:
+        return lambda seed: build(name, {**parameters, "seed": seed})
+    return instance
+
+
 def _generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(checks.whole_number("seed", seed, minimum=0))
 

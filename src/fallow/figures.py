@@ -96,16 +96,21 @@ def curve_figure(
     for axes, panel in zip(row, panels, strict=True):
         _draw(axes, panel)
         axes.set_xscale(x_scale, **_scale_options(x_scale, panel.x))
-        axes.set_xlabel(x_label)
+        axes.set_xlabel(_plain(x_label))
     row[0].set_ylabel(y_label)
     row[0].legend(frameon=False, fontsize="small")
-    figure.suptitle(title, fontsize="medium")
+    figure.suptitle(_plain(title), fontsize="medium")
     return figure
 
 
 def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
     """Return from where on a symlog axis is logarithmic: the smallest distance from 0."""
-    return {"linthresh": float(np.abs(x[x != 0]).min())} if scale == "symlog" else {}
+    return {"linthresh": float(np.abs(x[x != 0]).min(initial=1))} if scale == "symlog" else {}
+
+
+def _plain(text: str) -> str:
+    """Return text that is drawn as it stands, without formulas between dollar signs."""
+    return text.replace("$", r"\$")
 
 
 def _colour(place: int) -> str:
@@ -117,13 +122,13 @@ def _colour(place: int) -> str:
 def _draw(axes: Axes, panel: Panel) -> None:
     for place, (name, curve) in enumerate(panel.curves.items()):
         colour, line = _colour(place), LINES[place % len(LINES)]
-        axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=name)
+        axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=_plain(name))
         low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
         axes.fill_between(panel.x, low, high, color=colour, alpha=0.2, linewidth=0)
         for mark in panel.marks:
             if mark.curve == name:
                 reach = [[mark.value - mark.low], [mark.high - mark.value]]
-                label = f"{name}, as published"
+                label = f"{_plain(name)}, as published"
                 # Beside the curve's end, so that marks do not hide each other.
                 beside = mark.x * 1.1 ** (place + 1)
                 axes.errorbar(beside, mark.value, reach, fmt="D", color=colour, label=label)
@@ -136,7 +141,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     lowest, highest = axes.get_ylim()
     if lowest < 0 < highest:
         axes.axhline(0, color="#808080", linewidth=0.8)
-    axes.set_title(panel.title, fontsize="small")
+    axes.set_title(_plain(panel.title), fontsize="small")
     axes.spines[["top", "right"]].set_visible(False)
 
 

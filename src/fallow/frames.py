@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +27,11 @@ def parquet(rows: DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def read_parquet(paths: Sequence[Path]) -> DataFrame:
-    """Return the rows of these files, one after the other."""
+def read_parquet(path: Path) -> DataFrame:
+    """Return the rows of a file."""
     import polars
 
-    return polars.concat([polars.read_parquet(path) for path in paths])
+    try:
+        return polars.read_parquet(path, glob=False)
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise ValueError(f"{path} must be a Parquet file: {error}") from None

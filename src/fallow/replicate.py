@@ -90,13 +90,20 @@ class Replication:
 
     @classmethod
     def from_frame(cls, rows: DataFrame) -> Replication:
-        """Return the totals whose rows these are, in any order."""
+        """Return the totals whose rows these are; runs and rounds in any order."""
+        columns = {"learner", "run", "round", "expected_reward", "switches", "ranking_rounds"}
+        if not columns <= set(rows.columns) or rows.is_empty():
+            raise ValueError(
+                f"rows must have columns {', '.join(sorted(columns))} and not be empty"
+            )
         names = tuple(rows["learner"].unique(maintain_order=True))
         places = rows["learner"].replace_strict({name: place for place, name in enumerate(names)})
         rows = rows.with_columns(place=places).sort("place", "run", "round")
         rounds = rows["round"].unique().sort().to_numpy()
         runs = rows["run"].unique().sort()
         shape = (len(names), len(runs), len(rounds))
+        if len(rows) != len(names) * len(runs) * len(rounds):
+            raise ValueError("rows must be one for each learner, run and round")
         gains = [name for name in rows.columns if name.endswith("_gain")]
         return cls(
             names,
@@ -236,6 +243,31 @@ def replicate(
         np.stack(switched, axis=1),
         np.array(ranking).T,
         dict(zip(planners, by_reference, strict=True)),
+    )
+
+
+def joined(parts: Sequence[Replication]) -> Replication:
+    """Return the runs of several parts, one after the other, as one study.
+
+    Examples
+    --------
+    >>> from fallow import RankingUCB, catalog
+    >>> parts = [
+    ...     replicate(catalog.figure3(), lambda *_: RankingUCB(2), 100, runs=runs, seed=0)
+    ...     for runs in (range(0, 3), range(3, 5))
+    ... ]
+    >>> joined(parts).runs
+    range(0, 5)
+    """
+    first, last = parts[0], parts[-1]
+    return Replication(
+        first.learners,
+        range(first.runs.start, last.runs.stop),
+        first.rounds,
+        np.concatenate([part.rewards for part in parts], axis=1),
+        np.concatenate([part.switches for part in parts], axis=1),
+        np.concatenate([part.ranking_rounds for part in parts], axis=1),
+        {name: np.concatenate([part.gains[name] for part in parts]) for name in first.gains},
     )
 
 

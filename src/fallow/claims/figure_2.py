@@ -177,7 +177,7 @@ def _check_ucb_explores() -> Finding:
     return Finding(
         f"{first:,.0f}, {second:,.0f}, {third:,.0f} switches from T = 10^4 to 10^5, to 10^6, to "
         f"10^7; gap {policy_gap(instance):.2f}",
-        verdict(bool(first > 0 and second / 2 <= third <= 2 * second)),
+        verdict(bool(first / 2 <= second <= 2 * first and second / 2 <= third <= 2 * second)),
     )
 
 

@@ -122,7 +122,7 @@ def _check_fact1() -> Finding:
         f"in Figure 3, {at_rest:.4f} with baselines 1 and 1/2, delays 1, f = 1/4",
         verdict(
             bool(higher.all() and min(at_rest, figure3) > ROUNDING),
-            repaired=bool(not lower.any() and at_rest >= -ROUNDING and figure3 > ROUNDING),
+            repaired=bool(not lower.any() and abs(at_rest) <= ROUNDING < figure3),
         ),
     )
 

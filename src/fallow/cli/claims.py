@@ -39,11 +39,16 @@ def claims_command(
             print(json.dumps([_row(claim, finding) for claim, finding in results], indent=2))
         else:
             _print_results(results)
-        surprises = [claim for claim, finding in results if finding.verdict != claim.expected]
-        for claim in surprises:
-            print(f"fallow: {claim.name} must come out as {claim.expected!r}", file=sys.stderr)
-        if surprises:
-            raise typer.Exit(1)
+        warn_of_surprises(results)
+
+
+def warn_of_surprises(results: Sequence[tuple[Claim, Finding]]) -> None:
+    """End with exit code 1 if some verdict is not the one expected, and say which."""
+    surprises = [claim for claim, finding in results if finding.verdict != claim.expected]
+    for claim in surprises:
+        print(f"fallow: {claim.name} must come out as {claim.expected!r}", file=sys.stderr)
+    if surprises:
+        raise typer.Exit(1)
 
 
 def _row(claim: Claim, finding: Finding) -> dict[str, str]:

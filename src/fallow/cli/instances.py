@@ -31,6 +31,11 @@ def read_instance(source: str, parameters: Sequence[str]) -> Instance:
 
 def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:
     """Return a catalog instance with parameters as they were typed."""
+    return catalog.build(name, catalog_parameters(name, parameters))
+
+
+def catalog_parameters(name: str, parameters: Sequence[str]) -> dict[str, object]:
+    """Return the parameters of a catalog name as they were typed, by key."""
     types = get_type_hints(catalog.ENTRIES[name])
     values: dict[str, object] = {}
     for parameter in parameters:
@@ -38,7 +43,7 @@ def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:
         if key in values:
             raise ValueError(f"a parameter must be given once, got {key} twice")
         values[key] = value
-    return catalog.build(name, values)
+    return values
 
 
 def _parsed(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fallow.cli.app import app, user_mistakes
+from fallow.cli.claims import warn_of_surprises
 from fallow.cli.extras import check_extras
 from fallow.cli.run import FilesArgument, draw_folder, load_specs, run_spec
 
@@ -31,7 +32,7 @@ def report_command(
         from fallow.report.reproduction import markdown
 
         kept = f"rows are kept in {out}, the same command goes on from there"
-        specs = sorted(load_specs(files), key=lambda spec: spec.name)
+        specs = sorted(load_specs(files), key=lambda spec: (spec.section, spec.name))
         results = out / "results"
         for spec in sorted(specs, key=lambda spec: spec.work):  # quick figures first
             run_spec(spec, results)
@@ -52,3 +53,4 @@ def report_command(
         if reproduction is not None:
             write_whole(reproduction, markdown(content).encode())
             print(f"{reproduction}: published values and ours")
+        warn_of_surprises(findings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
@@ -32,14 +33,14 @@ def run_command(
         check_extras("run", "polars")
         for spec in load_specs(files):
             run_spec(spec, out, workers)
-        print(f"rows of {len(files)} experiments are in {out}")
+        print(f"rows are in {out}: {', '.join(file.stem for file in files)}")
 
 
 def load_specs(files: Sequence[Path]) -> "list[Spec]":
     """Read all specs before any is run."""
-    from fallow.experiments.spec import Spec
+    from fallow.experiments.read import load_spec
 
-    specs = [Spec.load(file) for file in files]
+    specs = [load_spec(file) for file in files]
     names = [spec.name for spec in specs]
     for name in names:
         if names.count(name) > 1:
@@ -74,8 +75,8 @@ def summarize_command(folders: FoldersArgument) -> None:
 
 
 def _print_ends(spec: "Spec", curves: "Sequence[Curve]") -> None:
-    console = Console(highlight=False)
-    console.print(f"[bold]{spec.name}[/bold]: {spec.title}", soft_wrap=True)
+    console = Console(highlight=False, markup=False)
+    console.print(f"{spec.name}: {spec.title}", style="bold", soft_wrap=True)
     swept = [] if spec.sweep is None else [spec.sweep[0]]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("learner")
@@ -83,13 +84,11 @@ def _print_ends(spec: "Spec", curves: "Sequence[Curve]") -> None:
         table.add_column(header, justify="right", no_wrap=True)
     for curve in curves:
         table.add_row(
-            curve.learner,
+            Text(curve.learner),
             *([] if curve.point is None else [f"{curve.point:g}"]),
             f"{curve.switching_cost:g}",
             f"{curve.rounds[-1]:,}",
-            f"{curve.regret.mean[-1]:,.1f} ± {curve.regret.half_width[-1]:,.1f}",
-            f"{curve.switches.mean[-1]:,.1f}",
-            f"{curve.share.mean[-1]:.1%}",
+            *curve.ends(),
         )
     console.print(table)
 

@@ -1,6 +1,5 @@
 """`fallow simulate`: learners against an instance or a family."""
 
-import inspect
 import json
 import math
 import sys
@@ -17,13 +16,18 @@ from rich.table import Table
 from fallow import Instance, catalog, checks, ghost
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
-from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
+from fallow.cli.instances import (
+    InstanceArgument,
+    ParametersArgument,
+    catalog_parameters,
+    read_instance,
+)
 from fallow.files import write_whole
 from fallow.frames import parquet
 from fallow.learners.named import LEARNERS, build_learner
 from fallow.planners.default import optimum_or_bound
 from fallow.protocol import Learner
-from fallow.replicate import Estimate, Replication, estimate, replicate
+from fallow.replicate import Estimate, Family, Replication, estimate, replicate
 from fallow.simulate import Rewards
 
 REWARDS = get_args(Rewards)
@@ -71,7 +75,9 @@ def simulate_command(
         checks.one_of("--rewards", rewards, REWARDS)
         checks.not_negative("--switching-cost", switching_cost)
         rounds = _whole("--horizon", horizon)
-        source = _source(instance, parameters or [])
+        source: Instance | Family = read_instance(instance, parameters or [])
+        if instance in catalog.ENTRIES:
+            source = catalog.source(instance, catalog_parameters(instance, parameters or []))
         if out is not None:
             check_extras("--out", "polars", "matplotlib")
             out.mkdir(parents=True, exist_ok=True)
@@ -86,18 +92,8 @@ def simulate_command(
             _write_all(out, _files(study, summaries, switching_cost, title), quiet=as_json)
 
 
-def _source(name: str, parameters: Sequence[str]) -> Instance | Callable[[int], Instance]:
-    """Return the instance, or the family if the catalog draws it and no seed was given."""
-    fixed = read_instance(name, parameters)
-    entry = catalog.ENTRIES.get(name)
-    seeded = any(parameter.startswith("seed=") for parameter in parameters)
-    if entry is None or seeded or "seed" not in inspect.signature(entry).parameters:
-        return fixed
-    return lambda seed: read_instance(name, [*parameters, f"seed={seed}"])
-
-
 def _study(
-    source: Instance | Callable[[int], Instance],
+    source: Instance | Family,
     names: Sequence[str],
     horizon: int,
     runs: int,

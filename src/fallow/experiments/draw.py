@@ -100,7 +100,10 @@ def crossings(axis: FloatArray, difference: FloatArray) -> list[float]:
     >>> crossings(np.array([0.0, 1.0, 2.0]), np.array([3.0, 1.0, -1.0]))
     [1.5]
     """
-    places = np.flatnonzero(difference[:-1] * difference[1:] < 0)
+    signs = np.sign(difference)
+    for place in range(1, len(signs)):  # a zero takes the sign before it, so that it counts once
+        signs[place] = signs[place] or signs[place - 1]
+    places = np.flatnonzero(signs[:-1] * signs[1:] < 0)
     steps = difference[places] / (difference[places] - difference[places + 1])
     found: list[float] = (axis[places] + steps * np.diff(axis)[places]).tolist()
     return found

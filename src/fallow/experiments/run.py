@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from fallow import frames
+from fallow import checks, frames
 from fallow.experiments.spec import Spec
 from fallow.files import write_whole
 from fallow.planners.default import optimum_or_bound
 from fallow.planners.ranking import ghost
-from fallow.replicate import Replication, replicate
+from fallow.replicate import Replication, joined, replicate
 
 MANIFEST = "manifest.json"
 RUNS_A_PIECE = 10
@@ -72,17 +72,20 @@ def run(
     ValueError
         If the folder has rows of another spec or of another version of fallow.
     """
+    if workers is not None:
+        checks.whole_number("workers", workers, minimum=1)
     folder.mkdir(parents=True, exist_ok=True)
     _enter(spec, folder)
     for piece in pieces(spec):
-        path = piece.path(folder)
-        if path.exists():
+        try:
+            _read_piece(spec, piece, folder)
             on_run(len(piece.runs) * len(spec.learners))
-            continue
-        study = _play(spec.at(piece.point), piece.runs, workers, lambda: on_run(1))
-        rows = study.frame()
-        point = np.full(len(rows), np.nan if piece.point is None else piece.point)
-        write_whole(path, frames.parquet(frames.frame({"point": point}).hstack(rows)))
+        except ValueError:  # it is missing, or was damaged, and is run again
+            study = _play(spec.at(piece.point), piece.runs, workers, lambda: on_run(1))
+            rows = study.frame()
+            points = np.full(len(rows), np.nan if piece.point is None else piece.point)
+            rows.insert_column(0, frames.frame({"point": points})["point"])
+            write_whole(piece.path(folder), frames.parquet(rows))
 
 
 def _play(spec: Spec, runs: range, workers: int | None, on_run: Callable[[], None]) -> Replication:
@@ -98,6 +101,18 @@ def _play(spec: Spec, runs: range, workers: int | None, on_run: Callable[[], Non
         {"ghost": ghost, "optimum": optimum_or_bound},
         on_run=on_run,
     )
+
+
+def _read_piece(spec: Spec, piece: Piece, folder: Path) -> Replication:
+    """Return the totals of a piece, after a check that they are its own and whole."""
+    path = piece.path(folder)
+    if not path.exists():
+        raise ValueError(f"{path} must hold rows, got no such file")
+    study = Replication.from_frame(frames.read_parquet(path))
+    found = study.learners, study.runs, study.rounds.tolist()
+    if found != (tuple(spec.learners), piece.runs, spec.at(piece.point).rounds().tolist()):
+        raise ValueError(f"{path} must hold runs {piece.runs}, got other rows")
+    return study
 
 
 def _enter(spec: Spec, folder: Path) -> None:
@@ -119,6 +134,11 @@ def _enter(spec: Spec, folder: Path) -> None:
                     f"got {key} {found[key]}; use another folder, or remove this one"
                 )
         manifest["started"] = found["started"]
+    elif any(folder.glob("rows-*.parquet")):
+        raise ValueError(
+            f"{folder} must hold rows with their {MANIFEST}, got rows without; use another folder, "
+            "or remove this one"
+        )
     write_whole(path, json.dumps(manifest, indent=2).encode())
 
 
@@ -130,7 +150,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         Spec.from_values(manifest["spec"])
-    except (ValueError, TypeError, KeyError):
+        _ = manifest["hash"], manifest["version"], manifest["started"]
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise ValueError(f"{path} must be a manifest of fallow; remove the folder") from None
     return manifest
 
@@ -138,15 +159,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def read_results(folder: Path) -> tuple[Spec, list[Replication]]:
     """Return the spec of the rows in a folder, and their totals at each point of its sweep."""
     spec = Spec.from_values(read_manifest(folder)["spec"])
-    missing = [piece for piece in pieces(spec) if not piece.path(folder).exists()]
-    if missing:
-        count = sum(len(piece.runs) for piece in missing)
-        raise ValueError(
-            f"{folder} must hold all runs, got {count} of {spec.runs * len(spec.points)} missing; "
-            "start `fallow run` again, which finishes them"
-        )
     studies = []
-    for _, group in groupby(pieces(spec), key=lambda piece: piece.place):
-        rows = frames.read_parquet([piece.path(folder) for piece in group])
-        studies.append(Replication.from_frame(rows))
+    try:
+        for _, group in groupby(pieces(spec), key=lambda piece: piece.place):
+            studies.append(joined([_read_piece(spec, piece, folder) for piece in group]))
+    except ValueError as error:
+        raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
     return spec, studies

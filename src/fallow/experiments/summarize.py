@@ -50,6 +50,14 @@ class Curve:
     switches: Estimate
     ranking_rounds: float
 
+    def ends(self) -> tuple[str, str, str]:
+        """Return regret, switches and share at the last round as they are written in tables."""
+        mean, half_width = self.regret.mean[-1], self.regret.half_width[-1]
+        # A single run has no interval.
+        interval = "" if np.isnan(half_width) else f" ± {half_width:,.1f}"
+        switches, share = self.switches.mean[-1], self.share.mean[-1]
+        return f"{mean:,.1f}{interval}", f"{switches:,.1f}", f"{share:.1%}"
+
 
 def summarize(folder: Path) -> tuple[Spec, list[Curve]]:
     """Return the spec of the rows in a folder, and its curves by point, cost and learner."""

@@ -115,6 +115,8 @@ class BanditRanker(CheckedLearner):
             checks.whole_number("max_delay", max_delay, minimum=1)
         if budget is not None:
             checks.whole_number("budget", budget, minimum=0)
+        if not isinstance(frugal, bool):
+            raise ValueError(f"frugal must be true or false, got {checks.short(frugal)}")
         self.max_delay, self.budget, self.frugal = max_delay, budget, frugal
         self.tree = Tree(list(range(arms)))
         self.active = list(range(arms))

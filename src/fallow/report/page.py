@@ -35,7 +35,7 @@ def html(content: Content, on_figure: Callable[[int], None] = lambda _: None) ->
     verdicts = [finding.verdict for _, finding in content.findings]
     packages = [f"{package} {version(package)}" for package in PACKAGES]
     return Template(template).substitute(
-        figure_1=_exhibit("figure1", "Figure 1", image(figure_1, "svg"), figure_1, FIGURE_1),
+        figure_1=_exhibit("1", "Figure 1", image(figure_1, "svg"), figure_1, FIGURE_1),
         sections="\n".join(_sections(content.results, on_figure)),
         comparisons=_table(COMPARED, [each.cells() for each in content.comparisons()]),
         claim_count=len(verdicts),
@@ -91,7 +91,7 @@ def _exhibit(
         for picture in (figure, image(drawing, "svg", DARK))
     )
     kind = "wide" if len(drawing().axes) > 1 else "single"
-    return f"""<figure id="{escape(name)}" class={kind}>
+    return f"""<figure id="figure-{escape(name)}" class={kind}>
 <div class=scroll><picture>
 <source media="(prefers-color-scheme: dark)" srcset="{dark}">
 <img src="{light}" alt="{escape(title)}">

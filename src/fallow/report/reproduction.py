@@ -49,12 +49,11 @@ def _ends(result: Result) -> Iterator[tuple[str, ...]]:
             "" if curve.point is None else f"{curve.point:g}",
             f"{curve.switching_cost:g}",
             curve.learner,
-            f"{curve.regret.mean[-1]:,.1f} ± {curve.regret.half_width[-1]:,.1f}",
-            f"{curve.switches.mean[-1]:,.1f}",
-            f"{curve.share.mean[-1]:.1%}",
+            *curve.ends(),
         )
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(row) + " |" for row in (header, *rows)]
+    cells = [[cell.replace("|", r"\|") for cell in row] for row in (header, *rows)]
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
     return [lines[0], "|---" * len(header) + "|", *lines[1:]]
