@@ -1,0 +1,95 @@
+"""A cycle drawn at random from the relaxed problem (Papadigenopoulos et al. 2022)."""
+
+import math
+
+import numpy as np
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.kernels.bounds import best_delays, clearing_price
+
+MAX_LENGTH = 4096
+"""Longest cycle; where the periods' common multiple is longer, the cycle breaks them once."""
+
+
+def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int, ...]:
+    """Return a cycle in which each arm has a random period and offset (Papadigenopoulos et al.).
+
+    The relaxed problem is max sum_it M[i, t] x_it with sum_it x_it <= 1 and sum_t t x_it <= 1 for
+    each arm. Arm i has period t with probability t x_it, and is due once a period from a random
+    round on. Of the arms due in a round the one with the largest mean at its period is pulled. If
+    means do not fall with the delay, this earns 1 - 1/e of the relaxed problem in expectation.
+
+    Rounds in which no arm is due idle in the published model. Here each takes, in turn, the arm
+    that adds most to the cycle, given the pulls of it before and after.
+
+    Parameters
+    ----------
+    means
+        One row an arm; column t - 1 for delay t, the last one for all longer ones.
+    generator
+        Where periods and offsets are drawn from.
+
+    Examples
+    --------
+    >>> means = np.array([[0.0, 1.0], [0.0, 0.5]])
+    >>> sorted(interleaved(means, np.random.default_rng(2)))
+    [0, 1]
+    """
+    periods = _drawn_periods(means, generator)
+    offsets = (generator.random(len(means)) * periods).astype(np.int64)
+    arms = np.flatnonzero(periods)
+    by_value = arms[np.argsort(means[arms, periods[arms] - 1], kind="stable")]
+    length = min(math.lcm(*periods[arms].tolist()), MAX_LENGTH)
+    cycle = np.full(length, -1)
+    for arm in by_value:  # the larger value takes a round last, and so keeps it
+        cycle[offsets[arm] :: periods[arm]] = arm
+    return tuple(_filled(cycle, means).tolist())
+
+
+def _drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
+    """Return a period for each arm, 0 if it is not to be pulled.
+
+    At the clearing price two solutions earn the same, with at most one pull a round and with at
+    least one; the relaxed optimum mixes them so that there is one pull a round.
+    """
+    price = max(clearing_price(means), 0.0)
+    _, fewer = best_delays(means, price)
+    _, more = best_delays(means, np.nextafter(price, -1.0))
+    excess = more.sum() - 1
+    share = (1 - fewer.sum()) / (more.sum() - fewer.sum()) if excess > 0 else 1.0
+    rates = np.where(generator.random(len(means)) < share, more, fewer)
+    periods = np.zeros(len(means), np.int64)
+    periods[rates > 0] = np.rint(1 / rates[rates > 0])
+    return periods
+
+
+def _filled(cycle: IntArray, means: FloatArray) -> IntArray:
+    """Return the cycle with each free round, marked -1, given to the arm that adds most."""
+    arms, width = means.shape
+    length = len(cycle)
+    everyone = np.arange(arms)
+    # Pulls of an arm before and after each round, around the cycle; far off if there are none.
+    far = length + width
+    last = np.full(arms, -far)
+    for place, arm in enumerate(cycle):
+        if arm >= 0:
+            last[arm] = place - length
+    upcoming = np.full((length, arms), 2 * length + width)
+    after = np.where(last > -far, 0, far + length)
+    for place in range(2 * length - 1, -1, -1):
+        if cycle[place % length] >= 0:
+            after[cycle[place % length]] = place
+        if place < length:
+            upcoming[place] = after
+    filled = cycle.copy()
+    for place in range(length):
+        if cycle[place] < 0:
+            since, until = place - last, upcoming[place] - place
+            added = (
+                means[everyone, np.minimum(since, width) - 1]
+                + means[everyone, np.minimum(until, width) - 1]
+                - means[everyone, np.minimum(since + until, width) - 1]
+            )
+            filled[place] = added.argmax()
+        last[filled[place]] = place
+    return filled
