@@ -6,12 +6,16 @@ from fallow import (
     UCB1,
     BanditRanker,
     EpsilonGreedy,
+    ExploreThenCommit,
     Follow,
+    ISICombUCB1,
+    Lookahead,
     LowSwitch,
     RankingUCB,
     RankThenCut,
     SlidingWindowUCB,
     ThompsonSampling,
+    UCBGreedy,
     catalog,
     ghost,
 )
@@ -71,3 +75,28 @@ class TestEpsilonGreedy(LearnerContract):
 class TestSlidingWindowUCB(LearnerContract):
     def fresh(self) -> CheckedLearner:
         return SlidingWindowUCB(4, window=50)
+
+
+class TestUCBGreedy(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return UCBGreedy(4, delays=[3, 1, 2, 2])
+
+
+class TestBlockedUCBGreedy(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return UCBGreedy(4, delays=[9, 7, 6, 8])
+
+
+class TestLookahead(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return Lookahead(4, max_delay=3, depth=2)
+
+
+class TestISICombUCB1(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return ISICombUCB1(4, max_delay=3)
+
+
+class TestExploreThenCommit(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return ExploreThenCommit(4, max_delay=3, horizon=HORIZON, seed=3)

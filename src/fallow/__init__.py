@@ -4,10 +4,14 @@ from fallow import catalog, decay
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
+from fallow.learners.explore_then_commit import ExploreThenCommit
 from fallow.learners.follow import Follow
+from fallow.learners.isi_comb_ucb1 import ISICombUCB1
+from fallow.learners.lookahead import Lookahead
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
+from fallow.learners.ucb_greedy import UCBGreedy
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
@@ -36,10 +40,13 @@ __all__ = [
     "BanditRanker",
     "Block",
     "EpsilonGreedy",
+    "ExploreThenCommit",
     "Follow",
     "Guarantee",
+    "ISICombUCB1",
     "Instance",
     "Learner",
+    "Lookahead",
     "LowSwitch",
     "Outcome",
     "Plan",
@@ -49,6 +56,7 @@ __all__ = [
     "SlidingWindowUCB",
     "ThompsonSampling",
     "Trajectory",
+    "UCBGreedy",
     "beam",
     "catalog",
     "decay",

@@ -109,4 +109,4 @@ def _bound(values: FloatArray, price: float, worth: FloatArray) -> float:
                 pulled = _value(values, arm, last, now) - price + worth[arm, now + 1, now + 1]
                 worth[arm, last + 1, now] = max(worth[arm, last + 1, now + 1], pulled)
         total += worth[arm, 0, 0]
-    return total
+    return float(total)

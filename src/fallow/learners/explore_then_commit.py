@@ -8,7 +8,7 @@ import numpy as np
 from fallow import checks
 from fallow.learners.cells import Cells, delay_bound
 from fallow.learners.generators import own_generator
-from fallow.planners.interleaved import interleaved
+from fallow.learners.interleaved import interleaved
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 
@@ -17,11 +17,11 @@ class ExploreThenCommit(CheckedLearner):
 
     The learner of recharging bandits (Papadigenopoulos, Caramanis and Shakkottai 2022), which
     Foussoul, Goyal, Papadigenopoulos and Zeevi (2023) extend to last-switch dependent ones. Every
-    arm is sampled at every delay in cycles that bring arms back after just so many rounds,
-    (T / C)^(2/3) times, where C is the pulls that one sample of each takes; this is of order
-    T^(2/3) in all. Then it plays the cycle that `planners.interleaved` draws, with the averages in
-    place of the means. Where means do not fall with the delay, its regret against 1 - 1/e of the
-    optimum grows as T^(2/3).
+    arm is sampled at every delay, by cycles that bring arms back after just so many rounds, as
+    often as T^(2/3) rounds allow but at least once. Then it plays a cycle in which each arm has a
+    random period and offset (`interleaved`), drawn from the linear program's optimum at the
+    averages. Where means do not fall with the delay, its regret against 1 - 1/e of the optimum is
+    of order T^(2/3), up to logarithms.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ExploreThenCommit(CheckedLearner):
     --------
     >>> learner = ExploreThenCommit(arms=3, max_delay=1, horizon=1000)
     >>> learner.ask(), learner.cycle
-    (Block(arms=(0,), plays=26), None)
+    (Block(arms=(0,), plays=15), None)
     """
 
     def __init__(self, arms: int, max_delay: int | None, horizon: int, seed: int = 0) -> None:
@@ -55,8 +55,8 @@ class ExploreThenCommit(CheckedLearner):
         self.cycle: tuple[int, ...] | None = None
         self._explorations = _sampling_cycles(self.arms, self.max_delay + 1)
         once = sum(len(cycle) for cycle in self._explorations)
-        # The first play of a block meets other delays.
-        self._plays = 1 + max(1, round((self.horizon / once) ** (2 / 3)))
+        # The first play of a block meets other delays, so it comes on top.
+        self._plays = 1 + max(1, round(self.horizon ** (2 / 3) / once))
         self._explored = 0
 
     def _choose(self) -> Block:

@@ -19,10 +19,10 @@ MAX_NODES = 2000
 class ISICombUCB1(CheckedLearner):
     """ISI-CombUCB1 (Laforgue, Clerici, Cesa-Bianchi and Gilad-Bachrach 2022).
 
-    Combinatorial UCB over blocks of d + 1 pulls. An arm's first pull in a block only sets its delay:
-    it scores nothing and is not averaged, so blocks do not depend on each other. A repeated pull
-    scores the average of its arm and delay + sqrt(1.5 ln t / n), and much more if it is untried.
-    The block with the largest score is played.
+    Combinatorial UCB over blocks of d + 1 pulls. An arm's first pull in a block only sets its
+    delay: it scores nothing and is not averaged, so blocks do not depend on each other. A repeated
+    pull scores the average of its arm and delay + sqrt(1.5 ln t / n), and much more if it is
+    untried. The block with the largest score is played.
 
     Published for payoffs that depend on the last switch; here only the rounds since the last pull
     matter. The published solver rounds a linear program arm by arm; here branch and bound finds the
@@ -41,7 +41,7 @@ class ISICombUCB1(CheckedLearner):
     Examples
     --------
     >>> ISICombUCB1(arms=2, max_delay=1, block=4).ask()
-    Block(arms=(0, 0, 1, 0), plays=1)
+    Block(arms=(0, 0, 0, 0), plays=1)
     """
 
     def __init__(self, arms: int, max_delay: int | None, block: int | None = None) -> None:

@@ -63,7 +63,8 @@ class UCBGreedy(CheckedLearner):
     def _harm(self, arm: int) -> float:
         """Return what is lost, at the arm's average, when its rest starts anew."""
         rested = self._rounds - self._last[arm]
-        return rested * self._sums[arm] / self._counts[arm] / (self.delays[arm] + 1)
+        average = self._sums[arm] / self._counts[arm]
+        return rested * average / (self.delays[arm] + 1)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         (arm,) = block.arms

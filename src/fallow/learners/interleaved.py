@@ -35,7 +35,7 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
     >>> sorted(interleaved(means, np.random.default_rng(2)))
     [0, 1]
     """
-    periods = _drawn_periods(means, generator)
+    periods = drawn_periods(means, generator)
     offsets = (generator.random(len(means)) * periods).astype(np.int64)
     arms = np.flatnonzero(periods)
     by_value = arms[np.argsort(means[arms, periods[arms] - 1], kind="stable")]
@@ -46,17 +46,18 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
     return tuple(_filled(cycle, means).tolist())
 
 
-def _drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
+def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
     """Return a period for each arm, 0 if it is not to be pulled.
 
-    At the clearing price two solutions earn the same, with at most one pull a round and with at
-    least one; the relaxed optimum mixes them so that there is one pull a round.
+    At the clearing price two solutions earn the same, one with at most one pull a round, one with
+    more; the relaxed optimum mixes them to one pull a round. At price 0 there may be fewer.
     """
     price = max(clearing_price(means), 0.0)
     _, fewer = best_delays(means, price)
     _, more = best_delays(means, np.nextafter(price, -1.0))
-    excess = more.sum() - 1
-    share = (1 - fewer.sum()) / (more.sum() - fewer.sum()) if excess > 0 else 1.0
+    share = 1.0
+    if more.sum() > 1:
+        share = (1 - fewer.sum()) / (more.sum() - fewer.sum())
     rates = np.where(generator.random(len(means)) < share, more, fewer)
     periods = np.zeros(len(means), np.int64)
     periods[rates > 0] = np.rint(1 / rates[rates > 0])
