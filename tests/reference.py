@@ -314,6 +314,18 @@ def best_block_score(values: Table, length: int) -> float:
     )
 
 
+def cycle_total(table: Table, cycle: list[int]) -> float:
+    """What one pass of a repeated cycle earns; -1 is a round without a pull."""
+    total = 0.0
+    for place, arm in enumerate(cycle):
+        if arm >= 0:
+            gap = 1
+            while cycle[place - gap] != arm:
+                gap += 1
+            total += mean_at(table, arm, gap)
+    return total
+
+
 def idling_bound(table: Table) -> float:
     """The relaxed problem with idle rounds, by its dual at prices 0, 0.001, ..., 1: no less."""
 

@@ -27,7 +27,7 @@ from fallow import (
 )
 from fallow.kernels.blocks import best_block
 from fallow.kernels.lookahead import best_sequence
-from fallow.learners.interleaved import drawn_periods, interleaved
+from fallow.learners.interleaved import drawn_periods, due, filled, interleaved
 from fallow.learners.named import build_learner
 from fallow.protocol import Learner
 
@@ -238,15 +238,39 @@ def test_drawn_periods_are_worth_the_relaxed_optimum_on_average() -> None:
         assert pulls == pytest.approx(1, abs=0.05)
 
 
-def test_of_arms_due_at_once_the_best_is_pulled() -> None:
-    """The best arm loses no round, so it is pulled every 4 rounds; others lose some."""
-    instance = Instance.blocking(np.linspace(0.9, 0.5, 8), delays=[3] * 8)
-    lost = 0
-    for seed in range(20):
-        cycle = interleaved(instance.means, np.random.default_rng(seed))
-        assert cycle.count(0) * 4 == len(cycle)
-        lost += cycle.count(1) * 4 < len(cycle)
-    assert lost > 0
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_of_arms_due_at_once_the_best_is_pulled(seed: int, arms: int) -> None:
+    generator = np.random.default_rng(seed)
+    means = generator.random((arms, 6))
+    periods = generator.integers(0, 7, arms)
+    offsets = (generator.random(arms) * periods).astype(np.int64)
+    for place, pulled in enumerate(due(means, periods, offsets)):
+        best, best_value = -1, -1.0
+        for arm in range(arms):
+            is_due = periods[arm] > 0 and (place - offsets[arm]) % periods[arm] == 0
+            if is_due and means[arm, periods[arm] - 1] > best_value:
+                best, best_value = arm, means[arm, periods[arm] - 1]
+        assert pulled == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 12), st.integers(1, 6))
+def test_free_rounds_go_to_the_arm_that_adds_most(
+    seed: int, arms: int, length: int, width: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    means = generator.random((arms, width))
+    cycle = generator.integers(-1, arms, length)
+    expected = cycle.tolist()
+    for place in np.flatnonzero(cycle < 0).tolist():
+        totals = []
+        for arm in range(arms):
+            expected[place] = arm
+            totals.append(reference.cycle_total(means.tolist(), expected))
+        expected[place] = int(np.argmax(totals))
+    found = filled(cycle, means).tolist()
+    assert found == expected
 
 
 @settings(max_examples=40, deadline=None)

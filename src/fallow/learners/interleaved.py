@@ -37,13 +37,7 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
     """
     periods = drawn_periods(means, generator)
     offsets = (generator.random(len(means)) * periods).astype(np.int64)
-    arms = np.flatnonzero(periods)
-    by_value = arms[np.argsort(means[arms, periods[arms] - 1], kind="stable")]
-    length = min(math.lcm(*periods[arms].tolist()), MAX_LENGTH)
-    cycle = np.full(length, -1)
-    for arm in by_value:  # the larger value takes a round last, and so keeps it
-        cycle[offsets[arm] :: periods[arm]] = arm
-    return tuple(_filled(cycle, means).tolist())
+    return tuple(filled(due(means, periods, offsets), means).tolist())
 
 
 def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
@@ -64,33 +58,47 @@ def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray
     return periods
 
 
-def _filled(cycle: IntArray, means: FloatArray) -> IntArray:
-    """Return the cycle with each free round, marked -1, given to the arm that adds most."""
+def due(means: FloatArray, periods: IntArray, offsets: IntArray) -> IntArray:
+    """Return, for each round of a cycle, the best arm that is due, or -1 if none is."""
+    arms = np.flatnonzero(periods)
+    by_value = arms[np.argsort(means[arms, periods[arms] - 1], kind="stable")]
+    cycle = np.full(min(math.lcm(*periods[arms].tolist()), MAX_LENGTH), -1)
+    for arm in by_value:  # the largest value takes its rounds last, and so keeps them
+        cycle[offsets[arm] :: periods[arm]] = arm
+    return cycle
+
+
+def filled(cycle: IntArray, means: FloatArray) -> IntArray:
+    """Return the cycle with each free round, marked -1, given to the arm that adds most.
+
+    Between two pulls of an arm, one more turns their gap into two.
+    """
     arms, width = means.shape
     length = len(cycle)
+    far = 2 * length + width
     everyone = np.arange(arms)
-    # Pulls of an arm before and after each round, around the cycle; far off if there are none.
-    far = length + width
-    last = np.full(arms, -far)
-    for place, arm in enumerate(cycle):
-        if arm >= 0:
-            last[arm] = place - length
-    upcoming = np.full((length, arms), 2 * length + width)
-    after = np.where(last > -far, 0, far + length)
-    for place in range(2 * length - 1, -1, -1):
-        if cycle[place % length] >= 0:
-            after[cycle[place % length]] = place
-        if place < length:
-            upcoming[place] = after
-    filled = cycle.copy()
+    last, first = np.full(arms, -far), np.full(arms, far)
+    following = np.full(length, far)  # the next round that is the same arm's, within the cycle
+    for place in np.flatnonzero(cycle >= 0)[::-1]:
+        arm = cycle[place]
+        last[arm] = max(last[arm], place - length)
+        following[place] = first[arm]
+        first[arm] = place
+    upcoming = first.copy()
+    whole = cycle.copy()
     for place in range(length):
-        if cycle[place] < 0:
-            since, until = place - last, upcoming[place] - place
+        if cycle[place] >= 0:
+            upcoming[cycle[place]] = following[place]
+        else:
+            # An arm that is pulled once in a cycle comes back after the whole of it.
+            since = np.minimum(place - last, length)
+            until = np.minimum(upcoming, first + length) - place
             added = (
                 means[everyone, np.minimum(since, width) - 1]
                 + means[everyone, np.minimum(until, width) - 1]
                 - means[everyone, np.minimum(since + until, width) - 1]
             )
-            filled[place] = added.argmax()
-        last[filled[place]] = place
-    return filled
+            whole[place] = added.argmax()
+            first[whole[place]] = min(first[whole[place]], place)
+        last[whole[place]] = place
+    return whole
