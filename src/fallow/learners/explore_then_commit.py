@@ -21,7 +21,7 @@ class ExploreThenCommit(CheckedLearner):
     often as T^(2/3) rounds allow but at least once. Then it plays a cycle in which each arm has a
     random period and offset (`interleaved`), drawn from the linear program's optimum at the
     averages. Where means do not fall with the delay, its regret against 1 - 1/e of the optimum is
-    of order T^(2/3), up to logarithms.
+    sublinear.
 
     Parameters
     ----------

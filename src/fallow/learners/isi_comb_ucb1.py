@@ -36,7 +36,8 @@ class ISICombUCB1(CheckedLearner):
         A bound on all delays, or None if delays do not matter.
     block
         Pulls in a block, d + 1. By default d = max_delay + 1, so that an arm can be pulled rested,
-        but at least 10, as published: short blocks are mostly first pulls.
+        but at least 10, as published: short blocks are mostly first pulls. With many arms that
+        need long rests, a multiple of that earns more.
 
     Examples
     --------
