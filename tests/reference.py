@@ -216,3 +216,123 @@ class RankingUCB:
             self.selections[best] += 1
             self.averages[best].append(earned / (best + 1))
         return self.pulls
+
+
+class UCBGreedy:
+    """UCB-Greedy of blocking bandits, round by round; a pull while blocked is not averaged."""
+
+    def __init__(self, table: Table, delays: list[int], generator: Any) -> None:
+        self.table, self.delays, self.generator = table, delays, generator
+        self.pulls: list[int] = []
+        self.rewards: list[list[float]] = [[] for _ in table]
+
+    def rested(self, arm: int) -> int:
+        """Rounds since the last pull; more than any delay if there was none."""
+        for ago in range(1, len(self.pulls) + 1):
+            if self.pulls[-ago] == arm:
+                return ago
+        return max(*self.delays, len(self.table[0])) + 1
+
+    def average(self, arm: int) -> float:
+        return sum(self.rewards[arm]) / len(self.rewards[arm])
+
+    def index(self, arm: int) -> float:
+        if not self.rewards[arm]:
+            return float("inf")
+        t = len(self.pulls) + 1
+        return self.average(arm) + sqrt(8 * log(t) / len(self.rewards[arm]))
+
+    def worth_of_rest(self, arm: int) -> float:
+        return self.rested(arm) * self.average(arm) / (self.delays[arm] + 1)
+
+    def run(self, horizon: int) -> list[int]:
+        while len(self.pulls) < horizon:
+            free = []
+            for arm in range(len(self.table)):
+                if self.rested(arm) > self.delays[arm]:
+                    free.append(arm)
+            if free:
+                chosen = free[0]
+                for arm in free:
+                    if self.index(arm) > self.index(chosen):
+                        chosen = arm
+            else:
+                chosen = 0
+                for arm in range(len(self.table)):
+                    if self.worth_of_rest(arm) < self.worth_of_rest(chosen):
+                        chosen = arm
+            mean = mean_at(self.table, chosen, self.rested(chosen))
+            reward = 1.0 if self.generator.random() < mean else 0.0
+            if chosen in free:
+                self.rewards[chosen].append(reward)
+            self.pulls.append(chosen)
+        return self.pulls
+
+
+def best_sequence_value(
+    means: Table, covariances: list[Table], delays: list[int], depth: int, scale: float
+) -> float:
+    """The largest upper bound of the total reward of any `depth` pulls, tried one by one."""
+    return max(
+        sequence_value(means, covariances, delays, list(pulls), scale)
+        for pulls in product(range(len(means)), repeat=depth)
+    )
+
+
+def sequence_value(
+    means: Table, covariances: list[Table], delays: list[int], pulls: list[int], scale: float
+) -> float:
+    """Mean of the pulls' total reward plus so many of its standard deviations."""
+    ages = list(delays)
+    cells = []
+    for arm in pulls:
+        cells.append((arm, min(ages[arm], len(means[0])) - 1))
+        ages = [age + 1 for age in ages]
+        ages[arm] = 1
+    mean = sum(means[arm][cell] for arm, cell in cells)
+    variance = 0.0
+    for arm, cell in cells:
+        for other, other_cell in cells:
+            if arm == other:
+                variance += covariances[arm][cell][other_cell]
+    return mean + scale * sqrt(variance)
+
+
+def block_score(values: Table, block: list[int]) -> float:
+    """Sum of the values by arm and gap over all pulls but each arm's first."""
+    total = 0.0
+    for now, arm in enumerate(block):
+        earlier = [place for place in range(now) if block[place] == arm]
+        if earlier:
+            total += mean_at(values, arm, now - earlier[-1])
+    return total
+
+
+def best_block_score(values: Table, length: int) -> float:
+    return max(
+        block_score(values, list(block)) for block in product(range(len(values)), repeat=length)
+    )
+
+
+def cycle_total(table: Table, cycle: list[int]) -> float:
+    """What one pass of a repeated cycle earns; -1 is a round without a pull."""
+    total = 0.0
+    for place, arm in enumerate(cycle):
+        if arm >= 0:
+            gap = 1
+            while cycle[place - gap] != arm:
+                gap += 1
+            total += mean_at(table, arm, gap)
+    return total
+
+
+def idling_bound(table: Table) -> float:
+    """The relaxed problem with idle rounds, by its dual at prices 0, 0.001, ..., 1: no less."""
+
+    def dual(price: float) -> float:
+        total = price
+        for row in table:
+            total += max(0.0, *((mean - price) / (t + 1) for t, mean in enumerate(row)))
+        return total
+
+    return min(dual(step / 1000) for step in range(1001))

@@ -23,6 +23,7 @@ def test_every_entry_has_its_arms_and_delays() -> None:
         "blocking_large": (20, 20),
         "blocking_fixed": (20, 10),
         "recovering": (10, 29),
+        "trick_og": (2, 1),
     }
     found = {name: catalog.build(name) for name in catalog.ENTRIES}
     assert {name: (entry.arms, entry.max_delay) for name, entry in found.items()} == sizes

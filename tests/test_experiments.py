@@ -262,7 +262,7 @@ def test_marks_bands_and_titles_are_those_of_their_panel(tmp_path: Path) -> None
     spec, curves = summarize(tmp_path)
     for axes, cost in zip(draw(spec, curves).axes, (1, 0), strict=True):
         assert axes.get_title() == ("switching cost 1" if cost else "no switching cost")
-        bars = {bar.get_label(): tuple(bar)[0] for bar in axes.containers}
+        bars = {bar.get_label(): next(iter(bar)) for bar in axes.containers}
         published = [each for each in spec.published if each.switching_cost == cost]
         assert set(bars) == {f"{each.learner}, as published" for each in published}
         for each in published:

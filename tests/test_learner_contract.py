@@ -7,8 +7,11 @@ from fallow import (
     AnytimeLowSwitch,
     BanditRanker,
     EpsilonGreedy,
+    ExploreThenCommit,
     Follow,
+    ISICombUCB1,
     JointRanking,
+    Lookahead,
     LowSwitch,
     RankingUCB,
     RankingUCB2,
@@ -16,6 +19,7 @@ from fallow import (
     Rotation,
     SlidingWindowUCB,
     ThompsonSampling,
+    UCBGreedy,
     catalog,
     ghost,
 )
@@ -100,3 +104,28 @@ class TestEpsilonGreedy(LearnerContract):
 class TestSlidingWindowUCB(LearnerContract):
     def fresh(self) -> CheckedLearner:
         return SlidingWindowUCB(4, window=50)
+
+
+class TestUCBGreedy(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return UCBGreedy(4, delays=[3, 1, 2, 2])
+
+
+class TestBlockedUCBGreedy(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return UCBGreedy(4, delays=[9, 7, 6, 8])
+
+
+class TestLookahead(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return Lookahead(4, max_delay=3, depth=2)
+
+
+class TestISICombUCB1(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return ISICombUCB1(4, max_delay=3)
+
+
+class TestExploreThenCommit(LearnerContract):
+    def fresh(self) -> CheckedLearner:
+        return ExploreThenCommit(4, max_delay=3, horizon=HORIZON, seed=3)

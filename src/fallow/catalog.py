@@ -201,6 +201,21 @@ def recovering(seed: int = 0) -> Instance:
     return Instance.from_means(height / (1 + np.exp(-slope * (np.arange(1, 31) - middle))))
 
 
+def trick_og() -> Instance:
+    """Two arms on which greedy fails, "trickOG" (Laforgue et al. 2022).
+
+    The first arm always pays .05; the second .06 right after a pull and .95 otherwise, so greedy
+    pulls it all the time.
+
+    Examples
+    --------
+    >>> from fallow import greedy, optimal
+    >>> greedy(trick_og()).gain, optimal(trick_og()).gain
+    (0.06, 0.5)
+    """
+    return Instance.from_means([[0.05, 0.05], [0.06, 0.95]])
+
+
 ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(
     {
         entry.__name__: entry
@@ -220,6 +235,7 @@ ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(
             blocking_large,
             blocking_fixed,
             recovering,
+            trick_og,
         )
     }
 )

@@ -8,13 +8,9 @@ import numpy as np
 from fallow import checks
 from fallow.kernels import bandits
 from fallow.kernels.bandits import epsilon_choice, observe, thompson_choice, ucb_choice
+from fallow.learners.generators import own_generator
 from fallow.learners.statistics import empty_statistics, restore, written
 from fallow.protocol import Block, CheckedLearner, Outcome
-
-
-def _own_generator(seed: int) -> np.random.Generator:
-    """Return a stream apart from the one that the simulator draws from an equal seed."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
 
 
 class BlindLearner(CheckedLearner):
@@ -110,7 +106,7 @@ class ThompsonSampling(BlindLearner):
     def __init__(self, arms: int, seed: int = 0) -> None:
         super().__init__(arms)
         self.seed = checks.whole_number("seed", seed, minimum=0)
-        self.generator: np.random.Generator = _own_generator(self.seed)
+        self.generator: np.random.Generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
         return Block((int(thompson_choice(self.statistics, self.generator)),))
@@ -134,7 +130,7 @@ class EpsilonGreedy(BlindLearner):
         super().__init__(arms)
         self.parameter = checks.share("epsilon", epsilon)
         self.seed = checks.whole_number("seed", seed, minimum=0)
-        self.generator: np.random.Generator = _own_generator(self.seed)
+        self.generator: np.random.Generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
         return Block((int(epsilon_choice(self.statistics, self.parameter, self.generator)),))

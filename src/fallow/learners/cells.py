@@ -9,6 +9,11 @@ from fallow import checks
 from fallow.protocol import Block, Outcome
 
 
+def delay_bound(max_delay: int | None) -> int:
+    """Return a bound on all delays as a learner is told it, 0 where delays do not matter."""
+    return 0 if max_delay is None else checks.whole_number("max_delay", max_delay, minimum=0)
+
+
 class Cells:
     """Counts and sums of rewards by arm and delay, and the delays as they are now.
 

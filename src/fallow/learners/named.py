@@ -10,13 +10,17 @@ from fallow.instance import Instance
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
+from fallow.learners.explore_then_commit import ExploreThenCommit
 from fallow.learners.follow import Follow
+from fallow.learners.isi_comb_ucb1 import ISICombUCB1
 from fallow.learners.joint_ranking import JointRanking
+from fallow.learners.lookahead import Lookahead
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.learners.ranking_ucb2 import RankingUCB2
 from fallow.learners.rotation import Rotation
+from fallow.learners.ucb_greedy import UCBGreedy
 from fallow.planners.default import plan
 from fallow.planners.greedy import greedy
 from fallow.planners.plans import Plan
@@ -50,6 +54,10 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
         "thompson-sampling": ThompsonSampling,
         "epsilon-greedy": EpsilonGreedy,
         "sliding-window-ucb": SlidingWindowUCB,
+        "ucb-greedy": UCBGreedy,
+        "lookahead": Lookahead,
+        "isi-comb-ucb1": ISICombUCB1,
+        "explore-then-commit": ExploreThenCommit,
         "ghost": _following(ghost),
         "greedy": _following(greedy),
         "whittle": _following(whittle),
@@ -63,6 +71,7 @@ TOLD: Mapping[str, Callable[[Instance, int, int], object]] = MappingProxyType(
         "instance": lambda instance, _, __: instance,
         "arms": lambda instance, _, __: instance.arms,
         "order": lambda instance, _, __: instance.order.tolist(),
+        "delays": lambda instance, _, __: instance.delays.tolist(),
         "max_delay": lambda instance, _, __: _bound(instance),
         "horizon": lambda _, horizon, __: horizon,
         "seed": lambda _, __, seed: seed,
@@ -72,7 +81,7 @@ TOLD: Mapping[str, Callable[[Instance, int, int], object]] = MappingProxyType(
 
 
 def _bound(instance: Instance) -> int | None:
-    """Return the bound on delays that the rankers are told, none where delays do not matter."""
+    """Return the bound on delays that learners are told, none where delays do not matter."""
     return max(int(instance.delays.max()), 1) if instance.arms > 1 else None
 
 

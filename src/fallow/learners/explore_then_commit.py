@@ -1,0 +1,112 @@
+"""Sample every arm at every delay, then commit to a schedule (Papadigenopoulos et al. 2022)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fallow import checks
+from fallow.learners.cells import Cells, delay_bound
+from fallow.learners.generators import own_generator
+from fallow.learners.interleaved import interleaved
+from fallow.protocol import Block, CheckedLearner, Outcome
+
+
+class ExploreThenCommit(CheckedLearner):
+    """Explore, then commit to the rounding of a linear program on the averages.
+
+    The learner of recharging bandits (Papadigenopoulos, Caramanis and Shakkottai 2022), which
+    Foussoul, Goyal, Papadigenopoulos and Zeevi (2023) extend to last-switch dependent ones. Every
+    arm is sampled at every delay, by cycles that bring arms back after just so many rounds, as
+    often as T^(2/3) rounds allow but at least once. Then it plays a cycle in which each arm has a
+    random period and offset (`interleaved`), drawn from the linear program's optimum at the
+    averages. Where means do not fall with the delay, its regret against 1 - 1/e of the optimum is
+    sublinear.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    max_delay
+        A bound on all delays, or None if delays do not matter.
+    horizon
+        Rounds to play, T.
+    seed
+        Of the periods and offsets that the cycle is drawn from.
+
+    Attributes
+    ----------
+    cycle
+        What it committed to, or None while it explores.
+
+    Examples
+    --------
+    >>> learner = ExploreThenCommit(arms=3, max_delay=1, horizon=1000)
+    >>> learner.ask(), learner.cycle
+    (Block(arms=(0,), plays=15), None)
+    """
+
+    def __init__(self, arms: int, max_delay: int | None, horizon: int, seed: int = 0) -> None:
+        self.max_delay = delay_bound(max_delay)
+        self.cells = Cells(arms, self.max_delay)
+        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.horizon = checks.whole_number("horizon", horizon, minimum=1)
+        self.seed = checks.whole_number("seed", seed, minimum=0)
+        self.cycle: tuple[int, ...] | None = None
+        self._explorations = _sampling_cycles(self.arms, self.max_delay + 1)
+        once = sum(len(cycle) for cycle in self._explorations)
+        # The first play of a block meets other delays, so it comes on top.
+        self._plays = 1 + max(1, round(self.horizon ** (2 / 3) / once))
+        self._explored = 0
+
+    def _choose(self) -> Block:
+        if self.cycle is None:
+            return Block(self._explorations[self._explored], self._plays)
+        return Block(self.cycle, 2**52 // len(self.cycle))
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        if self.cycle is not None:
+            return
+        self.cells.credit(block, outcome)
+        self._explored += 1
+        if self._explored == len(self._explorations):
+            averages = self.cells.sums / np.maximum(self.cells.counts, 1)
+            self.cycle = interleaved(averages, own_generator(self.seed))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "arms": self.arms,
+            "max_delay": self.max_delay,
+            "horizon": self.horizon,
+            "seed": self.seed,
+        }
+
+    def _progress(self) -> dict[str, Any]:
+        return {
+            "cells": self.cells.written(),
+            "explored": self._explored,
+            "cycle": None if self.cycle is None else list(self.cycle),
+        }
+
+    def _restore(self, progress: Mapping[str, Any]) -> None:
+        self.cells.restore(progress["cells"])
+        self._explored = progress["explored"]
+        self.cycle = None if progress["cycle"] is None else tuple(progress["cycle"])
+
+
+def _sampling_cycles(arms: int, width: int) -> list[tuple[int, ...]]:
+    """Return cycles that, repeated, pull every arm at every delay up to the width.
+
+    A cycle of as many different arms as the delay samples all of them at once. Where there are too
+    few arms, one arm repeats itself to fill the cycle, and is sampled in a second one.
+    """
+    cycles = []
+    for delay in range(1, width + 1):
+        if delay <= arms:
+            for first in range(0, arms, delay):
+                cycles.append(tuple((first + place) % arms for place in range(delay)))
+        elif arms > 1:
+            filling = delay - arms + 1
+            cycles.append((*range(arms - 1), *[arms - 1] * filling))
+            cycles.append((arms - 1, *[0] * (delay - 1)))
+    return cycles

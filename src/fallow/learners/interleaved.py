@@ -1,0 +1,104 @@
+"""A cycle drawn at random from the relaxed problem (Papadigenopoulos et al. 2022)."""
+
+import math
+
+import numpy as np
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.kernels.bounds import best_delays, clearing_price
+
+MAX_LENGTH = 4096
+"""Longest cycle; where the periods' common multiple is longer, the cycle breaks them once."""
+
+
+def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int, ...]:
+    """Return a cycle in which each arm has a random period and offset (Papadigenopoulos et al.).
+
+    The relaxed problem is max sum_it M[i, t] x_it with sum_it x_it <= 1 and sum_t t x_it <= 1 for
+    each arm. Arm i has period t with probability t x_it, and is due once a period from a random
+    round on. Of the arms due in a round the one with the largest mean at its period is pulled. If
+    means do not fall with the delay, this earns 1 - 1/e of the relaxed problem in expectation.
+
+    Rounds in which no arm is due idle in the published model. Here each takes, in turn, the arm
+    that adds most to the cycle, given the pulls of it before and after.
+
+    Parameters
+    ----------
+    means
+        One row an arm; column t - 1 for delay t, the last one for all longer ones.
+    generator
+        Where periods and offsets are drawn from.
+
+    Examples
+    --------
+    >>> means = np.array([[0.0, 1.0], [0.0, 0.5]])
+    >>> sorted(interleaved(means, np.random.default_rng(2)))
+    [0, 1]
+    """
+    periods = drawn_periods(means, generator)
+    offsets = (generator.random(len(means)) * periods).astype(np.int64)
+    return tuple(filled(due(means, periods, offsets), means).tolist())
+
+
+def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
+    """Return a period for each arm, 0 if it is not to be pulled.
+
+    At the clearing price two solutions earn the same, one with at most one pull a round, one with
+    more; the relaxed optimum mixes them to one pull a round. At price 0 there may be fewer.
+    """
+    price = max(clearing_price(means), 0.0)
+    _, fewer = best_delays(means, price)
+    _, more = best_delays(means, np.nextafter(price, -1.0))
+    share = 1.0
+    if more.sum() > 1:
+        share = (1 - fewer.sum()) / (more.sum() - fewer.sum())
+    rates = np.where(generator.random(len(means)) < share, more, fewer)
+    periods = np.zeros(len(means), np.int64)
+    periods[rates > 0] = np.rint(1 / rates[rates > 0])
+    return periods
+
+
+def due(means: FloatArray, periods: IntArray, offsets: IntArray) -> IntArray:
+    """Return, for each round of a cycle, the best arm that is due, or -1 if none is."""
+    arms = np.flatnonzero(periods)
+    by_value = arms[np.argsort(means[arms, periods[arms] - 1], kind="stable")]
+    cycle = np.full(min(math.lcm(*periods[arms].tolist()), MAX_LENGTH), -1)
+    for arm in by_value:  # the largest value takes its rounds last, and so keeps them
+        cycle[offsets[arm] :: periods[arm]] = arm
+    return cycle
+
+
+def filled(cycle: IntArray, means: FloatArray) -> IntArray:
+    """Return the cycle with each free round, marked -1, given to the arm that adds most.
+
+    Between two pulls of an arm, one more turns their gap into two.
+    """
+    arms, width = means.shape
+    length = len(cycle)
+    far = 2 * length + width
+    everyone = np.arange(arms)
+    last, first = np.full(arms, -far), np.full(arms, far)
+    following = np.full(length, far)  # the next round that is the same arm's, within the cycle
+    for place in np.flatnonzero(cycle >= 0)[::-1]:
+        arm = cycle[place]
+        last[arm] = max(last[arm], place - length)
+        following[place] = first[arm]
+        first[arm] = place
+    upcoming = first.copy()
+    whole = cycle.copy()
+    for place in range(length):
+        if cycle[place] >= 0:
+            upcoming[cycle[place]] = following[place]
+        else:
+            # An arm that is pulled once in a cycle comes back after the whole of it.
+            since = np.minimum(place - last, length)
+            until = np.minimum(upcoming, first + length) - place
+            added = (
+                means[everyone, np.minimum(since, width) - 1]
+                + means[everyone, np.minimum(until, width) - 1]
+                - means[everyone, np.minimum(since + until, width) - 1]
+            )
+            whole[place] = added.argmax()
+            first[whole[place]] = min(first[whole[place]], place)
+        last[whole[place]] = place
+    return whole

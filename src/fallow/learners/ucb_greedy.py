@@ -1,0 +1,92 @@
+"""UCB-Greedy, the learner of blocking bandits (Basu, Sen, Sanghavi and Shakkottai 2019)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fallow import checks
+from fallow.protocol import Block, CheckedLearner, Outcome
+
+
+class UCBGreedy(CheckedLearner):
+    """UCB-Greedy (Basu et al. 2019): the best available arm by average + sqrt(8 ln t / n_i).
+
+    An arm is available when it was last pulled more than d_i rounds ago; n_i counts its pulls while
+    available, t all rounds. Untried arms come first, ties go to the lower index.
+
+    The published model idles when no arm is available; here every round pulls an arm, and a pull
+    while blocked starts the arm's rest anew. So the arm is pulled whose rest is worth least: rounds
+    rested so far, times what the arm earns a round when pulled as often as it may,
+    average / (d_i + 1). Such a pull says nothing of the arm's mean and is not averaged.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    delays
+        d_i for each arm, which the algorithm must know; 0 for an arm that is never blocked.
+
+    Examples
+    --------
+    >>> UCBGreedy(arms=3, delays=[2, 2, 1]).ask()
+    Block(arms=(0,), plays=1)
+    """
+
+    def __init__(self, arms: int, delays: Sequence[int]) -> None:
+        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.delays = checks.whole_numbers("delays", delays, minimum=0)
+        if len(self.delays) != self.arms:
+            raise ValueError(
+                f"delays must be one for each arm, got {len(self.delays)} for {self.arms} arms"
+            )
+        self._rounds = 0
+        self._last = [-delay - 1 for delay in self.delays]
+        self._counts = [0] * self.arms
+        self._sums = [0.0] * self.arms
+
+    def _choose(self) -> Block:
+        available = [arm for arm in range(self.arms) if self._is_available(arm)]
+        if available:
+            logarithm = 8 * math.log(self._rounds + 1)
+            return Block((max(available, key=lambda arm: self._index(arm, logarithm)),))
+        return Block((min(range(self.arms), key=self._harm),))
+
+    def _is_available(self, arm: int) -> bool:
+        return self._rounds - self._last[arm] > self.delays[arm]
+
+    def _index(self, arm: int, logarithm: float) -> float:
+        count = self._counts[arm]
+        if count == 0:
+            return math.inf
+        return self._sums[arm] / count + math.sqrt(logarithm / count)
+
+    def _harm(self, arm: int) -> float:
+        """Return what is lost, at the arm's average, when its rest starts anew."""
+        rested = self._rounds - self._last[arm]
+        average = self._sums[arm] / self._counts[arm]
+        return rested * average / (self.delays[arm] + 1)
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        (arm,) = block.arms
+        if self._is_available(arm):
+            self._counts[arm] += 1
+            self._sums[arm] += float(outcome.first[0])
+        self._last[arm] = self._rounds
+        self._rounds += 1
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": self.arms, "delays": self.delays.copy()}
+
+    def _progress(self) -> dict[str, Any]:
+        return {
+            "rounds": self._rounds,
+            "last": self._last.copy(),
+            "counts": self._counts.copy(),
+            "sums": self._sums.copy(),
+        }
+
+    def _restore(self, progress: Mapping[str, Any]) -> None:
+        self._rounds = progress["rounds"]
+        self._last = list(progress["last"])
+        self._counts = list(progress["counts"])
+        self._sums = list(progress["sums"])
