@@ -1,10 +1,17 @@
 # Everything runs from .venv, which the first target that needs it creates.
-.PHONY: demo test bench clean
+.PHONY: demo tournament test bench clean
 BIN := .venv/bin
 READY := .venv/.ready
 
 demo: $(READY)
-	$(BIN)/fallow report experiments/*.toml --out report --reproduction docs/reproduction.md
+	$(BIN)/fallow report experiments/*.toml --out report --reproduction docs/reproduction.md \
+		--tournament docs/tournament.json
+
+# About half an hour on two cores; after a break it goes on.
+tournament: $(READY)
+	$(BIN)/fallow tournament experiments/tournament/*.toml --out report/tournament \
+		--page docs/tournament.md
+	cp report/tournament/standings.json docs/tournament.json
 
 test: $(READY)
 	$(BIN)/ruff check .

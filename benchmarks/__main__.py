@@ -11,6 +11,7 @@ from benchmarks import (
     index_policy,
     quality,
     ranking_learners,
+    rotation,
     simulation,
     startup,
     theory,
@@ -27,6 +28,9 @@ QUESTIONS = (
     theory.measure_theorem4,
     ranking_learners.measure,
     ranking_learners.measure_joint,
+    rotation.measure,
+    rotation.measure_costs,
+    rotation.measure_speed,
     startup.measure,
 )
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"

@@ -28,6 +28,7 @@ from fallow import (
 )
 from fallow.learners.named import build_learner
 from fallow.learners.ranked import PolicyRewards
+from fallow.trajectory import RunTrajectory
 
 SEEDS = st.integers(0, 100)
 HORIZONS = st.integers(1, 10**7)
@@ -248,9 +249,12 @@ def test_joint_ranking_finds_ghost_where_delays_are_equal(cutoff: int) -> None:
     decay = [0.1] * (cutoff == 1) or [0.8] * (cutoff - 1)
     instance = Instance.b2dep(shuffled, [len(decay)] * 4, decay)
     assert len(ghost(instance).cycle) == cutoff
-    learner = JointRanking(4, max_delay=3)
-    simulate(instance, learner, 10**6, seed=cutoff)
-    assert set(learner.cycle) == set(ghost(instance).cycle)
+    run = simulate(instance, JointRanking(4, max_delay=3), 10**6, seed=cutoff)
+    assert isinstance(run, RunTrajectory)
+    pulls = np.bincount(run.numbers, run.pulls)
+    start, end = run.cycles.starts[pulls.argmax() : pulls.argmax() + 2]
+    assert set(run.cycles.arms[start:end]) == set(ghost(instance).cycle)
+    assert pulls.max() > 0.9 * 10**6
 
 
 @given(generic_instances(), HORIZONS, SEEDS)

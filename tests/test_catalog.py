@@ -19,6 +19,8 @@ def test_every_entry_has_its_arms_and_delays() -> None:
         "random_geometric": (7, 6),
         "random_power": (7, 6),
         "random_table": (7, 6),
+        "falling": (7, 6),
+        "drifting": (7, 6),
         "blocking_small": (20, 10),
         "blocking_large": (20, 20),
         "blocking_fixed": (20, 10),

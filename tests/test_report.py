@@ -22,6 +22,7 @@ from fallow.experiments.draw import draw
 from fallow.experiments.read import load_spec
 from fallow.experiments.run import run
 from fallow.experiments.summarize import summarize
+from fallow.experiments.tournament import load_standings
 from fallow.figures import image
 from fallow.report.content import Content, PlannerRow, Result, compare_planners
 from fallow.report.page import figure_1, html
@@ -44,7 +45,8 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
         spec, curves = summarize(folder)
         results.append(Result(spec, curves, image(partial(draw, spec, curves), "svg")))
     findings = [(claim, Finding("17 & <b>4</b>", claim.expected)) for claim in CLAIMS]
-    return Content(results, findings, [PlannerRow("ghost", 0.8, 0.7, 0.6)])
+    standings = load_standings(ROOT / "docs" / "tournament.json")
+    return Content(results, findings, [PlannerRow("ghost", 0.8, 0.7, 0.6)], standings)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_the_page_looks_right_on_every_screen(
     pictures = tab.value(
         "[...document.images].map(image => [image.complete, image.naturalWidth, image.currentSrc])"
     )
-    assert len(pictures) == len(SPECS) + 1
+    assert len(pictures) == len(SPECS) + 2
     assert all(complete and size > 200 for complete, size, _ in pictures)
     assert tab.value("document.querySelectorAll('#claims-table tbody tr').length") == len(CLAIMS)
     # Nothing but the figures' own boxes may be wider than the screen.
@@ -111,7 +113,7 @@ def test_the_page_needs_nothing_else(tab: Browser, page: Path) -> None:
 def test_links_lead_to_places_on_the_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     targets = re.findall(r'href="#([^"]+)"', text)
-    assert len(targets) == 6
+    assert len(targets) == 7
     assert all(f'id="{target}"' in text for target in targets)
 
 

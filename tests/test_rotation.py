@@ -24,7 +24,13 @@ from fallow import (
     replicate,
     simulate,
 )
-from fallow.kernels.confidence import divergence, lower_bound, upper_bound, upper_bounds
+from fallow.kernels.confidence import (
+    divergence,
+    lower_bound,
+    rises,
+    upper_bound,
+    upper_bounds,
+)
 from fallow.kernels.rotation import (
     best_start,
     own_delays,
@@ -83,6 +89,22 @@ def test_table_of_bounds_is_the_smallest_over_all_pools(seed: int) -> None:
         ]
         each = [upper_bound(count, total / count, 1.5) for count, total in pools if count]
         assert bounds[arm, column] == pytest.approx(min([1.0, *each]), abs=1e-9)
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 3))
+def test_a_rise_is_one_beyond_both_bounds(seed: int, level: float) -> None:
+    generator = np.random.default_rng(seed)
+    counts = generator.integers(0, 30, (2, 4)).astype(float)
+    sums = generator.binomial(counts.astype(int), generator.random((2, 4))).astype(float)
+    found = False
+    for arm in range(2):
+        for split in range(1, 4):
+            sooner, later = counts[arm, :split].sum(), counts[arm, split:].sum()
+            if sooner and later:
+                below = upper_bound(sooner, sums[arm, :split].sum() / sooner, level)
+                above = lower_bound(later, sums[arm, split:].sum() / later, level)
+                found |= bool(below < above)
+    assert rises(counts, sums, level) == found
 
 
 @given(st.lists(st.tuples(cycles, st.integers(1, 5)), min_size=1, max_size=5))

@@ -11,6 +11,7 @@ from test_trajectory import Scripted
 
 from fallow import (
     Block,
+    Follow,
     Instance,
     LowSwitch,
     Outcome,
@@ -20,6 +21,7 @@ from fallow import (
     ThompsonSampling,
     catalog,
     estimate,
+    ghost,
     replicate,
     simulate,
 )
@@ -224,6 +226,25 @@ def test_rows_hold_all_of_a_study_in_any_order() -> None:
     np.testing.assert_array_equal(again.ranking_rounds[::-1], study.ranking_rounds)
     assert (study.ranking_rounds[0] == 0).all()
     assert (study.ranking_rounds[1] > 200).all()
+
+
+def test_stages_are_played_one_after_the_other_by_one_learner() -> None:
+    low, high = (Instance.from_means([[mean], [mean / 2]]) for mean in (0.2, 0.8))
+    learners = {"first": lambda *_: Follow(ghost(low))}
+    study = replicate(
+        lambda _: [low, high], learners, 101, runs=2, seed=0, checkpoints=[10, 50, 60, 101]
+    )
+    np.testing.assert_allclose(study.rewards[0, 0], [2, 10, 18, 10 + 51 * 0.8])
+    np.testing.assert_allclose(study.gains["ghost"], 0.5)
+    seen: list[Instance] = []
+
+    def factory(instance: Instance, _: int) -> RankingUCB:
+        seen.append(instance)
+        return RankingUCB(2)
+
+    study = replicate(lambda _: [low, high], factory, 1000, runs=1, seed=0)
+    assert seen == [low]
+    assert study.switches[0, 0, -1] > study.switches[0, 0, -10] > 0
 
 
 def test_a_run_is_the_same_whichever_others_are_asked_for() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fallow import Instance, LowSwitch, catalog
+from fallow import Instance, LowSwitch, Rotation, catalog
 from fallow.experiments.read import load_spec
 from fallow.experiments.spec import Spec
 
@@ -66,11 +66,43 @@ def test_a_spec_says_what_is_played(tmp_path: Path) -> None:
     assert spec.points == (None,)
     family = spec.instance()
     assert not isinstance(family, Instance)
-    assert family(5) == catalog.random_geometric(arms=3, seed=5)
-    learner = spec.factories()["low"](family(5), 0)
+    drawn = family(5)
+    assert drawn == catalog.random_geometric(arms=3, seed=5)
+    assert isinstance(drawn, Instance)
+    learner = spec.factories()["low"](drawn, 0)
     assert isinstance(learner, LowSwitch)
     assert (learner.delta, learner.horizon) == (0.2, 100)
-    assert learner.order == tuple(family(5).order)
+    assert learner.order == tuple(drawn.order)
+
+
+def test_learners_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    start, end = SPEC.index("[learners.low]"), SPEC.index("[[published]]")
+    tables = SPEC[start:end].replace("learners.", "")
+    (tmp_path / "all.toml").write_text(tables, encoding="utf-8")
+    text = 'learners = "all.toml"\n' + SPEC[:start] + SPEC[end:]
+    assert load(tmp_path, text).learners == load(tmp_path, SPEC).learners
+    (tmp_path / "all.toml").write_text(tables.replace("delta = 0.2", "detla = 1"))
+    with pytest.raises(ValueError, match=r"all\.toml, line 3: a key of low must be .*'detla'"):
+        load(tmp_path, text)
+
+
+def test_learners_may_be_told_something_else(tmp_path: Path) -> None:
+    text = SPEC.replace('"low-switch"\ndelta = 0.2', '"rotation"') + "\n[told]\nmax_delay = 2\n"
+    spec = load(tmp_path, text)
+    learner = spec.factories()["low"](spec.first_instance(), 0)
+    assert isinstance(learner, Rotation)
+    assert learner.max_delay == 2
+    assert spec.digest() != load(tmp_path, text.replace("max_delay = 2", "max_delay = 3")).digest()
+
+
+def test_means_may_drift(tmp_path: Path) -> None:
+    text = SPEC.replace('"random_geometric"\narms = 3', '"drifting"')
+    spec = load(tmp_path, "drift = 3\n" + text)
+    family = spec.instance()
+    assert not isinstance(family, Instance)
+    assert family(4) == [catalog.drifting(progress, seed=4) for progress in (0, 0.5, 1)]
+    with pytest.raises(ValueError, match=r"line 1: drift must come with a catalog entry that has"):
+        load(tmp_path, "drift = 3\n" + SPEC)
 
 
 def test_a_seed_makes_an_instance_of_a_family(tmp_path: Path) -> None:
@@ -91,9 +123,7 @@ def test_an_instance_may_come_from_a_file(tmp_path: Path) -> None:
 def test_a_sweep_changes_one_thing_at_a_time(tmp_path: Path) -> None:
     spec = load(tmp_path, SWEPT)
     assert spec.points == (2, 4)
-    family = spec.at(4).instance()
-    assert not isinstance(family, Instance)
-    assert family(0).arms == 4
+    assert spec.at(4).first_instance().arms == 4
     horizons = SWEPT.replace("arms = [2, 4]", "horizon = [100, 1000]").replace(
         "horizon = 100\n", ""
     )

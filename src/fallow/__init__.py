@@ -2,6 +2,7 @@
 
 from fallow import catalog, decay
 from fallow.instance import Instance
+from fallow.intervals import estimate
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
@@ -35,7 +36,7 @@ from fallow.planners.ranking import (
 )
 from fallow.planners.whittle import whittle
 from fallow.protocol import Block, Learner, Outcome
-from fallow.replicate import Replication, estimate, log_rounds, replicate
+from fallow.replicate import Replication, log_rounds, replicate
 from fallow.simulate import simulate
 from fallow.trajectory import Trajectory
 

@@ -151,6 +151,35 @@ def random_table(arms: int = 7, max_delay: int = 6, seed: int = 0) -> Instance:
     )
 
 
+def falling(seed: int = 0) -> Instance:
+    """Seven arms whose payoff falls with rest, against the paper's model.
+
+    The means of random_geometric at delays 1 to 7, in reverse.
+
+    Examples
+    --------
+    >>> bool((np.diff(falling().means, axis=1) <= 0).all())
+    True
+    """
+    return Instance.from_means(random_geometric(seed=seed).means[:, ::-1])
+
+
+def drifting(progress: float = 0.0, seed: int = 0) -> Instance:
+    """Arms of random_geometric whose baselines move, by progress in [0, 1], to another draw.
+
+    Examples
+    --------
+    >>> drifting(0) == drifting(1)
+    False
+    """
+    generator = _generator(seed)
+    share = checks.share("progress", progress)
+    start, end = generator.random((2, 7))
+    delays = generator.integers(1, 7, 7)
+    baselines = (1 - share) * start + share * end
+    return Instance.b2dep(baselines, delays, decay.geometric(generator.uniform(0.5, 1)))
+
+
 def blocking_small(seed: int = 0) -> Instance:
     """Twenty blocking arms, gaps uniform on [.01, .05], delays on 1..10 (Basu et al. 2019).
 
@@ -231,6 +260,8 @@ ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(
             random_geometric,
             random_power,
             random_table,
+            falling,
+            drifting,
             blocking_small,
             blocking_large,
             blocking_fixed,

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.replicate import Estimate
+from fallow.intervals import Estimate
 
 # Okabe and Ito's colours, which stay distinct for colour-blind readers, and brighter ones of the
 # same kind for dark ground; line styles for print.
@@ -143,6 +143,35 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.axhline(0, color="#808080", linewidth=0.8)
     axes.set_title(_plain(panel.title), fontsize="small")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def heat_figure(learners: Sequence[str], families: Sequence[str], shares: FloatArray) -> Figure:
+    """Draw the share of the optimum that each learner (row) earned on each family (column)."""
+    size = 3 + 0.62 * len(families), 1.8 + 0.3 * len(learners)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    # Cividis reads the same for colour-blind readers, and in print.
+    picture = axes.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(families)), list(map(_plain, families)), rotation=40, ha="right")
+    axes.set_yticks(range(len(learners)), list(map(_plain, learners)))
+    for row, column in np.ndindex(shares.shape):
+        share = shares[row, column]
+        if not math.isnan(share):
+            colour = "white" if share < 0.55 else "black"
+            axes.text(
+                column,
+                row,
+                f"{share:.2f}",
+                ha="center",
+                va="center",
+                color=colour,
+                fontsize="small",
+            )
+    axes.set_xlabel("family")
+    axes.set_ylabel("learner")
+    figure.colorbar(picture, label="share of the optimum's reward", fraction=0.03)
+    figure.suptitle("The tournament", fontsize="medium")
+    return figure
 
 
 def transition_figure(totals: Mapping[str, FloatArray], title: str) -> Figure:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.frames import frame
 from fallow.instance import Instance
+from fallow.intervals import Estimate, estimate
 from fallow.planners.plans import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner
@@ -24,16 +24,9 @@ from fallow.simulate import Rewards, simulate
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
 
-Family = Callable[[int], Instance]
+Family = Callable[[int], Instance | Sequence[Instance]]
 Factory = Callable[[Instance, int], Learner]
 Reference = Callable[[Instance], Plan | float]
-
-
-class Estimate(NamedTuple):
-    """Means over runs with their 95 % intervals: mean - half_width to mean + half_width."""
-
-    mean: FloatArray
-    half_width: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +149,10 @@ def replicate(
     Parameters
     ----------
     instance
-        An instance, or a family: a function from a seed to an instance, drawn anew in each run.
+        An instance, or a family: a function from a seed to an instance, drawn anew in each run, or
+        to several, played one after the other by the same learner for equal parts of the horizon.
+        Each of these starts rested; what learners are told is of the first, and the gains of
+        references are averages.
     learners
         A function from the instance and a seed to a fresh learner, or several by name. It may hand
         on what an algorithm is allowed to know, such as `instance.order`.
@@ -199,32 +195,27 @@ def replicate(
     rounds = log_rounds(horizon) if checkpoints is None else np.asarray(checkpoints)
     planners = {"ghost": ghost} if references is None else references
 
-    def gains_on(drawn: Instance) -> list[float]:
-        return [_gain(planner(drawn)) for planner in planners.values()]
+    def gains_on(stages: Sequence[Instance]) -> list[float]:
+        return [fmean(_gain(planner(stage)) for stage in stages) for planner in planners.values()]
 
-    fixed_gains = gains_on(instance) if isinstance(instance, Instance) else None
+    fixed_gains = gains_on([instance]) if isinstance(instance, Instance) else None
 
     def run(number: int) -> tuple[FloatArray, IntArray, list[int], list[float]]:
         source = np.random.SeedSequence(entropy, spawn_key=(number,))
         instance_seed, reward_seed, learner_seed = source.spawn(3)
         drawn = instance if isinstance(instance, Instance) else instance(_number(instance_seed))
+        stages = [drawn] if isinstance(drawn, Instance) else drawn
         totals = []
         for factory in factories.values():
-            learner = factory(drawn, _number(learner_seed))
-            trajectory = simulate(
-                drawn, learner, horizon, reward_seed, rewards, rounds, concentration
+            learner = factory(stages[0], _number(learner_seed))
+            earned, switched = _play(
+                stages, learner, horizon, reward_seed, rewards, rounds, concentration
             )
-            totals.append(
-                (
-                    trajectory.expected_reward(rounds),
-                    trajectory.switches(rounds),
-                    getattr(learner, "ranking_rounds", 0),
-                )
-            )
+            totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
             on_run()
-        gains = fixed_gains or gains_on(drawn)
-        earned, switched, ranking = zip(*totals, strict=True)
-        return np.array(earned), np.array(switched), list(ranking), gains
+        gains = fixed_gains or gains_on(stages)
+        all_earned, all_switched, ranking = zip(*totals, strict=True)
+        return np.array(all_earned), np.array(all_switched), list(ranking), gains
 
     entropy = checks.whole_number("seed", seed, minimum=0)
     executor = ThreadPoolExecutor(workers or os.cpu_count())
@@ -244,6 +235,31 @@ def replicate(
         np.array(ranking).T,
         dict(zip(planners, by_reference, strict=True)),
     )
+
+
+def _play(
+    stages: Sequence[Instance],
+    learner: Learner,
+    horizon: int,
+    seed: np.random.SeedSequence,
+    rewards: Rewards,
+    rounds: IntArray,
+    concentration: float,
+) -> tuple[FloatArray, IntArray]:
+    """Return expected reward and switches at some rounds of one run through all stages."""
+    seeds = [seed] if len(stages) == 1 else seed.spawn(len(stages))
+    ends = [horizon * (stage + 1) // len(stages) for stage in range(len(stages))]
+    earned, switched = np.zeros(len(rounds)), np.zeros(len(rounds), np.int64)
+    start = 0
+    for stage, stage_seed, end in zip(stages, seeds, ends, strict=True):
+        # Rounds before this stage add nothing, rounds after it all of it.
+        within = np.clip(rounds - start, 0, end - start)
+        kept = np.unique([*within, end - start])
+        run = simulate(stage, learner, end - start, stage_seed, rewards, kept, concentration)
+        earned += run.expected_reward(within)
+        switched += run.switches(within)
+        start = end
+    return earned, switched
 
 
 def joined(parts: Sequence[Replication]) -> Replication:
@@ -280,42 +296,6 @@ def log_rounds(horizon: int, count: int = 50) -> IntArray:
     [1, 10, 100, 1000]
     """
     return np.unique(np.geomspace(1, horizon, count).round().astype(np.int64))
-
-
-def estimate(values: FloatArray) -> Estimate:
-    """Return the mean over runs (the first axis) and the half-width of its 95 % interval.
-
-    Student's interval; not a number for a single run. For two learners on the same runs, pass the
-    difference.
-
-    Examples
-    --------
-    >>> mean, half_width = estimate(np.array([1.0, 2.0, 3.0]))
-    >>> print(f"{mean:.2f} +- {half_width:.2f}")
-    2.00 +- 2.48
-    """
-    runs = len(values)
-    mean = values.mean(axis=0)
-    if runs == 1:
-        return Estimate(mean, np.full_like(mean, np.nan))
-    return Estimate(
-        mean, _student_quantile(runs - 1) * values.std(axis=0, ddof=1) / math.sqrt(runs)
-    )
-
-
-def _student_quantile(freedom: int) -> float:
-    """Return the 97.5 % quantile of Student's t (expansion: Abramowitz and Stegun 26.7.5)."""
-    few = {1: 12.7062, 2: 4.30265, 3: 3.18245}
-    if freedom in few:
-        return few[freedom]
-    z = NormalDist().inv_cdf(0.975)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return math.fsum(term / freedom**power for power, term in enumerate(terms))
 
 
 def _number(source: np.random.SeedSequence) -> int:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fallow.instance import Instance
+from fallow.intervals import Estimate, estimate
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
-from fallow.replicate import Estimate, Family, Replication, estimate, replicate
+from fallow.replicate import Family, Replication, replicate
 from fallow.simulate import Rewards
 
 HORIZON = 1000

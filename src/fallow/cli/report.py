@@ -18,6 +18,9 @@ def report_command(
     reproduction: Annotated[
         Path | None, typer.Option(help="Write the comparison with the paper to this Markdown file.")
     ] = None,
+    tournament: Annotated[
+        Path | None, typer.Option(help="Show this standings.json of `fallow tournament`.")
+    ] = None,
 ) -> None:
     """Run experiments, check the paper's claims, compare the planners, and write one page."""
     with user_mistakes():
@@ -26,11 +29,13 @@ def report_command(
         from fallow.claims.listed import CLAIMS
         from fallow.cli.progress import stage
         from fallow.experiments.summarize import summarize
+        from fallow.experiments.tournament import load_standings
         from fallow.files import write_whole
         from fallow.report.content import DRAWS, Content, Result, compare_planners
         from fallow.report.page import html
         from fallow.report.reproduction import markdown
 
+        table = [] if tournament is None else load_standings(tournament)
         kept = f"rows are kept in {out}, the same command goes on from there"
         specs = sorted(load_specs(files), key=lambda spec: (spec.section, spec.name))
         results = out / "results"
@@ -46,7 +51,7 @@ def report_command(
         for spec in specs:
             folder = results / spec.name
             shown.append(Result(*summarize(folder), (folder / "figure.svg").read_bytes()))
-        content = Content(shown, findings, planners)
+        content = Content(shown, findings, planners, table)
         with stage("figures of the page", len(specs), kept) as advance:
             write_whole(out / "index.html", html(content, advance).encode())
         print(f"{out / 'index.html'}: open it in a browser")

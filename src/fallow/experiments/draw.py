@@ -11,7 +11,7 @@ from fallow.arrays import FloatArray
 from fallow.experiments.spec import Spec
 from fallow.experiments.summarize import Curve
 from fallow.figures import Mark, Panel, curve_figure
-from fallow.replicate import Estimate
+from fallow.intervals import Estimate
 
 MEASURES = {"regret": "regret against ghost", "share": "share of the optimum's reward"}
 

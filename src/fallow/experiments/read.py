@@ -38,7 +38,7 @@ def load_spec(path: str | Path) -> Spec:
 
 def _read(name: str, table: Table) -> Spec:
     figure = table.table("figure", {})
-    learners = _read_learners(table.table("learners"))
+    learners = _read_learners(_learner_table(table))
     source = _read_source(table.table("instance"))
     sweep = _read_sweep(table.table("sweep", {}), source)
     longest: Any = REQUIRED
@@ -58,6 +58,8 @@ def _read(name: str, table: Table) -> Spec:
         runs=table.take("runs", lambda key, value: checks.whole_number(key, value, minimum=1)),
         seed=table.take("seed", lambda key, value: checks.whole_number(key, value, minimum=0)),
         rewards=table.take("rewards", _rewards, "bernoulli"),
+        told=_read_told(table.table("told", {})),
+        drift=table.take("drift", lambda key, value: _drift(key, value, source), 1),
         checkpoints=table.take("checkpoints", _checkpoints, checkpoints),
         sweep=sweep,
         switching_costs=table.take("switching_costs", _costs, (0.0,)),
@@ -94,6 +96,29 @@ def _means(folder: Path, key: str, value: object) -> list[list[float]]:
     except (OSError, ValueError) as error:
         raise ValueError(f"{key} must be a file of an instance, got {name!r}: {error}") from None
     return means
+
+
+def _learner_table(table: Table) -> Table:
+    """Return the table of learners, which may stand in a file of its own."""
+    if isinstance(table.values.get("learners"), str):
+        return table.take("learners", lambda _, name: Table.load(table.file.parent / name))
+    return table.table("learners")
+
+
+def _read_told(table: Table) -> dict[str, Any]:
+    told = table.take_given(["max_delay"])
+    table.end()
+    if told:
+        checks.whole_number("told.max_delay", told["max_delay"], minimum=1)
+    return told
+
+
+def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
+    stages = checks.whole_number(key, value, minimum=2)
+    entry = catalog.ENTRIES.get(source.get("catalog", ""))
+    if entry is None or "progress" not in signature(entry).parameters:
+        raise ValueError(f"{key} must come with a catalog entry that has a progress, got {source}")
+    return stages
 
 
 def _read_learners(table: Table) -> dict[str, LearnerSpec]:
@@ -154,8 +179,7 @@ def _check_points(spec: Spec, table: Table) -> None:
         try:
             here = spec.at(point)
             checked_horizon("horizon", here.horizon)
-            source = here.instance()
-            instance = source if isinstance(source, Instance) else source(0)
+            instance = here.first_instance()
             place = ("checkpoints",)
             here.rounds()
             for name, learner in spec.learners.items():

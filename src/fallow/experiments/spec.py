@@ -22,6 +22,8 @@ DECISIVE = (
     "runs",
     "seed",
     "rewards",
+    "told",
+    "drift",
     "checkpoints",
     "sweep",
 )
@@ -70,6 +72,10 @@ class Spec:
         By the name they have in the figure.
     horizon, runs, seed, rewards
         As in `fallow.replicate`.
+    told
+        What learners are told in place of the truth, such as a bound on the delays.
+    drift
+        Number of stages in which the catalog entry's `progress` goes from 0 to 1; 1 without drift.
     checkpoints
         Rounds at which totals are kept, or how many, spaced evenly on a log axis.
     sweep
@@ -96,6 +102,8 @@ class Spec:
     runs: int
     seed: int
     rewards: Rewards
+    told: Mapping[str, Any]
+    drift: int
     checkpoints: int | tuple[int, ...]
     sweep: tuple[str, tuple[float, ...]] | None
     switching_costs: tuple[float, ...]
@@ -128,7 +136,22 @@ class Spec:
         """Return what is played, at a value of the sweep."""
         if "means" in self.source:
             return Instance.from_means(self.source["means"])
-        return catalog.source(self.source["catalog"], self.source["parameters"])
+        name, parameters = self.source["catalog"], self.source["parameters"]
+        if self.drift == 1:
+            return catalog.source(name, parameters)
+        moments = [stage / (self.drift - 1) for stage in range(self.drift)]
+
+        def stages(seed: int) -> list[Instance]:
+            drawn = {"seed": seed, **parameters}
+            return [catalog.build(name, {**drawn, "progress": moment}) for moment in moments]
+
+        return stages
+
+    def first_instance(self) -> Instance:
+        """Return an instance as learners meet it first, at a value of the sweep."""
+        source = self.instance()
+        drawn = source if isinstance(source, Instance) else source(0)
+        return drawn if isinstance(drawn, Instance) else drawn[0]
 
     def factories(self) -> dict[str, Factory]:
         """Return how each learner is made, at a value of the sweep."""
@@ -137,7 +160,7 @@ class Spec:
     def factory(self, learner: LearnerSpec) -> Factory:
         """Return how a learner is made, at a value of the sweep."""
         return lambda instance, seed: build_learner(
-            learner.learner, instance, self.horizon, seed, learner.parameters
+            learner.learner, instance, self.horizon, seed, learner.parameters, self.told
         )
 
     def rounds(self) -> IntArray:

@@ -13,7 +13,8 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.experiments.run import read_results
 from fallow.experiments.spec import Spec
 from fallow.frames import frame
-from fallow.replicate import Estimate, Replication, estimate
+from fallow.intervals import Estimate, estimate
+from fallow.replicate import Replication
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame

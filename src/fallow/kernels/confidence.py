@@ -74,3 +74,22 @@ def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArr
                     bound = upper_bound(count, total / count, level)
             bounds[arm, first] = bound
     return bounds
+
+
+@compiled
+def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
+    """Tell whether some arm pays significantly less at sooner columns than at later ones."""
+    arms, width = counts.shape
+    for arm in range(arms):
+        sooner, earned = 0.0, 0.0
+        later, rest = counts[arm].sum(), sums[arm].sum()
+        for column in range(width - 1):
+            sooner += counts[arm, column]
+            earned += sums[arm, column]
+            later -= counts[arm, column]
+            rest -= sums[arm, column]
+            if sooner > 0 and later > 0 and earned * later < rest * sooner:
+                below = upper_bound(sooner, earned / sooner, level)
+                if below < lower_bound(later, rest / later, level):
+                    return True
+    return False

@@ -101,8 +101,11 @@ def build_learner(
     horizon: int,
     seed: int,
     parameters: Mapping[str, object] = MappingProxyType({}),
+    told: Mapping[str, object] = MappingProxyType({}),
 ) -> CheckedLearner:
     """Return a fresh learner by its name, with its free parameters as given.
+
+    What is in `told` it is told in place of the truth.
 
     Examples
     --------
@@ -115,9 +118,9 @@ def build_learner(
         if not free_parameters(name):
             raise ValueError(f"{name} must have no parameters, got {parameter!r}")
         checks.one_of(f"a parameter of {name}", parameter, free_parameters(name))
-    told = {
-        argument: tell(instance, horizon, seed)
+    arguments = {
+        argument: told.get(argument, tell(instance, horizon, seed))
         for argument, tell in TOLD.items()
         if argument in _arguments(name)
     }
-    return LEARNERS[name](**told, **parameters)
+    return LEARNERS[name](**arguments, **parameters)

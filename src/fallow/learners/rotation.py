@@ -10,7 +10,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
-from fallow.kernels.confidence import lower_bound, upper_bound, upper_bounds
+from fallow.kernels.confidence import rises, upper_bounds
 from fallow.kernels.rotation import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners.cells import Cells
 from fallow.planners.beam import beam
@@ -134,25 +134,12 @@ class Rotation(CheckedLearner):
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.cells.credit(block, outcome)
-        if self.max_delay is None and self._is_bound_too_short():
+        beyond = slice(self.bound, None)
+        if self.max_delay is None and rises(
+            self.cells.counts[:, beyond], self.cells.sums[:, beyond], self.level
+        ):
             self.bound *= 2
             self.cells.widen(self._columns() - 1)
-
-    def _is_bound_too_short(self) -> bool:
-        """Tell whether an arm past the bound pays significantly less than after longer rest."""
-        level = self.level
-        counts = self.cells.counts[:, self.bound :]
-        sums = self.cells.sums[:, self.bound :]
-        for arm in range(self.arms):
-            for split in range(1, counts.shape[1]):
-                sooner, later = counts[arm, :split].sum(), counts[arm, split:].sum()
-                if sooner == 0 or later == 0:
-                    continue
-                below = sums[arm, :split].sum() / sooner
-                above = sums[arm, split:].sum() / later
-                if upper_bound(sooner, below, level) < lower_bound(later, above, level):
-                    return True
-        return False
 
     def _parameters(self) -> dict[str, Any]:
         return {

@@ -10,6 +10,7 @@ from fallow import catalog
 from fallow.claims.claim import Claim, Finding
 from fallow.experiments.spec import Published, Spec
 from fallow.experiments.summarize import Curve
+from fallow.experiments.tournament import Standing
 from fallow.instance import Instance
 from fallow.planners.default import HEURISTICS, plan
 from fallow.planners.optimal import optimal
@@ -75,6 +76,7 @@ class Content:
     results: Sequence[Result]
     findings: Sequence[tuple[Claim, Finding]]
     planners: Sequence[PlannerRow]
+    standings: Sequence[Standing] = ()
 
     def comparisons(self) -> list[Comparison]:
         """Return every published value beside ours."""

@@ -16,13 +16,18 @@ from matplotlib.figure import Figure
 
 from fallow import catalog
 from fallow.experiments.draw import draw
-from fallow.figures import DARK, image, transition_figure
+from fallow.experiments.tournament import Standing, matrix
+from fallow.figures import DARK, heat_figure, image, transition_figure
 from fallow.planners.ranking import transition_totals
 from fallow.report.content import COMPARED, DRAWS, Content, Result
 
 PACKAGES = ("fallow", "numpy", "numba", "polars", "matplotlib")
 SHORT = 20
 """Letters below which a cell of a table is not broken into lines."""
+TOURNAMENT = """Share of the optimum's reward that each learner earned, mean over runs, brighter is
+better. The first four are told the order of the arms, ucb-greedy the delays, the last three follow a
+plan made with full knowledge; the others start from nothing but a bound on the delays. On the last
+three families what learners assume or are told is wrong."""
 FIGURE_1 = """What one play of a ranking policy (the arrow's head) earns in total right after a play
 of another (its tail), when the two alternate; loops are a policy after itself. Left, Figure 3's two
 arms: both policies earn 0.7 a round when repeated, but a round trip earns more than three rounds of
@@ -51,6 +56,7 @@ def html(content: Content, on_figure: Callable[[int], None] = lambda _: None) ->
                 for row in content.planners
             ],
         ),
+        tournament=_tournament(content.standings),
         versions=escape(", ".join([f"Python {platform.python_version()}", *packages])),
         experiments=_table(
             ("experiment", "runs", "seed", "hash of the spec"),
@@ -80,6 +86,15 @@ def _sections(results: Sequence[Result], on_figure: Callable[[int], None]) -> It
             yield _exhibit(spec.name, spec.title, result.figure, drawing, spec.caption)
             on_figure(1)
         yield "</div>"
+
+
+def _tournament(standings: Sequence[Standing]) -> str:
+    """Return the heat map of a tournament, if there was one."""
+    if not standings:
+        return "<p>Run <code>make tournament</code> to see every learner on every family.</p>"
+    drawing = partial(heat_figure, *matrix(standings))
+    exhibit = _exhibit("tournament", "Heat map", image(drawing, "svg"), drawing, TOURNAMENT)
+    return f"<div class=exhibits>\n{exhibit}\n</div>"
 
 
 def _exhibit(
