@@ -125,6 +125,19 @@ def test_a_damaged_piece_is_found_and_run_again(tmp_path: Path, damage: str) -> 
     assert contents(tmp_path / "cut[1]") == contents(tmp_path / "whole")
 
 
+def test_rows_of_another_point_are_not_taken(tmp_path: Path) -> None:
+    spec = load_spec(ROOT / "experiments" / "further-gap.toml")
+    spec = replace(spec, runs=2, horizon=50, sweep=("epsilon", (0.05, 0.1)))
+    run(spec, tmp_path)
+    first, second = (piece.path(tmp_path) for piece in pieces(spec))
+    whole = contents(tmp_path)
+    second.write_bytes(first.read_bytes())
+    with pytest.raises(ValueError, match=r"rows-001-.* must hold runs range\(0, 2\) of its point"):
+        read_results(tmp_path)
+    run(spec, tmp_path)
+    assert contents(tmp_path) == whole
+
+
 def test_rows_without_a_manifest_are_not_taken_over(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "out")

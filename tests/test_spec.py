@@ -81,6 +81,8 @@ def test_learners_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(tables, encoding="utf-8")
     text = 'learners = "all.toml"\n' + SPEC[:start] + SPEC[end:]
     assert load(tmp_path, text).learners == load(tmp_path, SPEC).learners
+    with pytest.raises(ValueError, match=r"test\.toml, line 1: .*none\.toml must be a TOML file"):
+        load(tmp_path, text.replace("all.toml", "none.toml"))
     (tmp_path / "all.toml").write_text(tables.replace("delta = 0.2", "detla = 1"))
     with pytest.raises(ValueError, match=r"all\.toml, line 3: a key of low must be .*'detla'"):
         load(tmp_path, text)
@@ -198,6 +200,8 @@ MISTAKES = [
     ("value = 5", "value = 5\nlow = 6", "line 27: published.low must be at most value, 5, got 6"),
     ("value = 5", "value = 5\nhigh = 4", "line 27: published.high must be at least value, 5, got"),
     ("value = 5", "value = 5\nswitching_cost = 1", "published.switching_cost must be one of swi"),
+    ("[figure]", "[told]\nmax_delay = 0\n[figure]", "told.max_delay must be a whole number >= 1"),
+    ("[figure]", "[told]\ndelay = 1\n[figure]", "line 29: a key of told must be one of max_delay"),
     ("[0, 2]", "[2, 2]", "line 11: switching_costs must be different numbers"),
     ("[figure]", "[sweep]\nseed = [1]\n[figure]", "line 23: published must not be given beside a"),
 ]

@@ -106,11 +106,10 @@ def _learner_table(table: Table) -> Table:
 
 
 def _read_told(table: Table) -> dict[str, Any]:
-    told = table.take_given(["max_delay"])
+    none: int | None = None
+    bound = table.take("max_delay", lambda key, value: checks.whole_number(key, value, 1), none)
     table.end()
-    if told:
-        checks.whole_number("told.max_delay", told["max_delay"], minimum=1)
-    return told
+    return {} if bound is None else {"max_delay": bound}
 
 
 def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:

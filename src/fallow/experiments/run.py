@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +33,11 @@ class Piece:
     place: int
     point: float | None
     runs: range
+
+    @property
+    def number(self) -> float:
+        """The point as rows hold it, NaN without a sweep."""
+        return math.nan if self.point is None else self.point
 
     def path(self, folder: Path) -> Path:
         """Return where its rows are kept."""
@@ -77,15 +83,22 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     _enter(spec, folder)
     for piece in pieces(spec):
-        try:
-            _read_piece(spec, piece, folder)
+        if _is_done(spec, piece, folder):
             on_run(len(piece.runs) * len(spec.learners))
-        except ValueError:  # it is missing, or was damaged, and is run again
-            study = _play(spec.at(piece.point), piece.runs, workers, lambda: on_run(1))
-            rows = study.frame()
-            points = np.full(len(rows), np.nan if piece.point is None else piece.point)
-            rows.insert_column(0, frames.frame({"point": points})["point"])
-            write_whole(piece.path(folder), frames.parquet(rows))
+            continue
+        study = _play(spec.at(piece.point), piece.runs, workers, lambda: on_run(1))
+        rows = study.frame()
+        rows.insert_column(0, frames.frame({"point": np.full(len(rows), piece.number)})["point"])
+        write_whole(piece.path(folder), frames.parquet(rows))
+
+
+def _is_done(spec: Spec, piece: Piece, folder: Path) -> bool:
+    """Tell whether a piece is there; one that was damaged is not."""
+    try:
+        _read_piece(spec, piece, folder)
+    except ValueError:
+        return False
+    return True
 
 
 def _play(spec: Spec, runs: range, workers: int | None, on_run: Callable[[], None]) -> Replication:
@@ -108,10 +121,13 @@ def _read_piece(spec: Spec, piece: Piece, folder: Path) -> Replication:
     path = piece.path(folder)
     if not path.exists():
         raise ValueError(f"{path} must hold rows, got no such file")
-    study = Replication.from_frame(frames.read_parquet(path))
+    rows = frames.read_parquet(path)
+    study = Replication.from_frame(rows)
     found = study.learners, study.runs, study.rounds.tolist()
-    if found != (tuple(spec.learners), piece.runs, spec.at(piece.point).rounds().tolist()):
-        raise ValueError(f"{path} must hold runs {piece.runs}, got other rows")
+    own = tuple(spec.learners), piece.runs, spec.at(piece.point).rounds().tolist()
+    points = rows["point"].to_numpy() if "point" in rows.columns else np.array([])
+    if found != own or not np.array_equal(np.unique(points), [piece.number], equal_nan=True):
+        raise ValueError(f"{path} must hold runs {piece.runs} of its point, got other rows")
     return study
 
 

@@ -30,7 +30,7 @@ class Table:
         try:
             text = file.read_text(encoding="utf-8")
             return cls(file, text, tomllib.loads(text))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{file} must be a TOML file: {error}") from None
 
     def take(self, key: str, read: Callable[[str, Any], T], default: T = REQUIRED) -> T:
