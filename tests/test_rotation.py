@@ -1,7 +1,9 @@
 """The rotation learner and what it is made of."""
 
+import json
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from learner_contract import Spy
 from fallow import (
     Block,
     Instance,
+    JointRanking,
     LowSwitch,
     Outcome,
     RankingUCB,
+    RankingUCB2,
     Rotation,
     catalog,
     estimate,
@@ -130,9 +134,22 @@ def test_cells_are_credited_as_if_pull_by_pull(blocks: list[tuple[list[int], int
 def test_wider_cells_keep_what_was_known() -> None:
     cells = Cells(2, max_delay=1)
     cells.credit(Block((0, 0)), Outcome([1.0, 0.0], [0.0, 0.0]))
-    cells.widen(3)
-    assert cells.counts.tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
-    assert cells.delays() == [1, 4]
+    cells.widen(5)
+    assert cells.counts.tolist() == [[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]]
+    assert cells.delays() == [1, 6]  # an arm never pulled is rested
+    with pytest.raises(ValueError, match="means must hold at most"):
+        cells.widen(10**9)
+
+
+def test_ties_go_to_more_rest() -> None:
+    """With nothing known all cycles promise the same; the one with the longest delays is tried."""
+    assert sorted(Rotation(3, max_delay=2, switching_cost=1.0).ask().arms) == [0, 1, 2]
+
+
+def test_whole_numbers_of_any_kind_are_taken() -> None:
+    three: Any = np.int64(3)
+    for learner in (Rotation(three, three), JointRanking(three, three), RankingUCB2(three)):
+        json.dumps(learner.state())
 
 
 @given(cycles)
@@ -300,6 +317,11 @@ def test_decisions_are_rare() -> None:
         (lambda: Rotation(0), "arms must be a whole number >= 1, got 0"),
         (lambda: Rotation(2, -1), "max_delay must be a whole number >= 0, got -1"),
         (lambda: Rotation(2, 1, -1.0), "switching_cost must be finite and >= 0, got -1"),
+        (
+            lambda: Rotation(10, 20, planner="optimal"),
+            "planner 'optimal' must come with a max_delay",
+        ),
+        (lambda: Rotation(2, planner="optimal"), "leaves at most 200,000 delay vectors, got None"),
         (lambda: Rotation(2, 1, planner="best"), "planner must be one of auto, optimal, ghost"),
         (lambda: Rotation(2, 1, exploration=0), "exploration must be finite and above 0, got 0"),
     ],

@@ -94,15 +94,18 @@ def test_standings_are_means_over_runs_and_the_sweep(folder: Path) -> None:
 
 def test_the_matrix_has_a_gap_where_a_learner_did_not_play(folder: Path) -> None:
     _, (rotation, ghost) = standings(folder)
-    table = [rotation, ghost, replace(rotation, family="B | C", share=0.25)]
+    assert not rotation.against_bound
+    other = replace(rotation, family="B | C", share=0.25, against_bound=True)
+    table = [rotation, replace(ghost, share=0.999), other]
     learners, families, shares = matrix(table)
     assert (learners, families) == (["rotation", "ghost"], ["A family", "B | C"])
     assert shares[0].tolist() == [rotation.share, 0.25]
     assert math.isnan(shares[1, 1])
     texts = [text.get_text() for text in heat_figure(learners, families, shares).axes[0].texts]
-    assert texts == [f"{rotation.share:.2f}", "0.25", f"{ghost.share:.2f}"]
+    assert texts == [f"{rotation.share:.2f}", "0.25", "1.00"]
     page = markdown(table)
-    assert f"| A family | **{rotation.share:.3f}** | {ghost.share:.3f} |" in page
+    assert f"| A family | **{rotation.share:.3f}** | 0.999 |" in page
+    assert "| B | C * | **0.250** |" in page
 
 
 def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:

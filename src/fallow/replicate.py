@@ -151,8 +151,8 @@ def replicate(
     instance
         An instance, or a family: a function from a seed to an instance, drawn anew in each run, or
         to several, played one after the other by the same learner for equal parts of the horizon.
-        Each of these starts rested; what learners are told is of the first, and the gains of
-        references are averages.
+        Each of these starts rested, and a block that its end cuts is not told but played anew; what
+        learners are told is of the first, and the gains of references are averages.
     learners
         A function from the instance and a seed to a fresh learner, or several by name. It may hand
         on what an algorithm is allowed to know, such as `instance.order`.

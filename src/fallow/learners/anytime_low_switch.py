@@ -73,7 +73,7 @@ class AnytimeLowSwitch(CheckedLearner):
         self.delta = checks.chance("delta", delta)
         self.first_stage = checks.whole_number("first_stage", first_stage, minimum=1)
         self.stage = 1
-        self.active = tuple(range(1, arms + 1))
+        self.active = tuple(range(1, len(self.rewards.order) + 1))
         self._finished = 0  # active policies that were played in this stage
 
     def threshold(self, stage: int) -> float:

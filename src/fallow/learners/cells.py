@@ -46,8 +46,8 @@ class Cells:
     """
 
     def __init__(self, arms: int, max_delay: int) -> None:
-        checks.whole_number("arms", arms, minimum=1)
-        checks.whole_number("max_delay", max_delay, minimum=0)
+        arms = checks.whole_number("arms", arms, minimum=1)
+        max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         checks.table_size(arms, max_delay + 1)
         self.counts = np.zeros((arms, max_delay + 1))
         self.sums = np.zeros((arms, max_delay + 1))
@@ -81,6 +81,7 @@ class Cells:
     def widen(self, max_delay: int) -> None:
         """Tell more delays apart from now on; what is known of long ones stays with the longest."""
         arms, width = self.counts.shape
+        checks.table_size(arms, max_delay + 1)
         more = max_delay + 1 - width
         for name in ("counts", "sums"):
             table = getattr(self, name)

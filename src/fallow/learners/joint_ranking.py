@@ -8,7 +8,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.kernels.confidence import upper_bounds
-from fallow.learners.cells import Cells
+from fallow.learners.cells import Cells, delay_bound
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 
@@ -50,8 +50,8 @@ class JointRanking(CheckedLearner):
     """
 
     def __init__(self, arms: int, max_delay: int | None) -> None:
-        self.max_delay = max_delay
-        self.cells = Cells(arms, 0 if max_delay is None else max_delay)
+        self.max_delay = delay_bound(max_delay)
+        self.cells = Cells(arms, self.max_delay)
         self.cycle: tuple[int, ...] = ()
 
     def _choose(self) -> Block:

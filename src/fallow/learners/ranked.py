@@ -10,7 +10,7 @@ from fallow.protocol import Block, Outcome
 
 def checked_order(arms: int, order: Sequence[int] | None) -> tuple[int, ...]:
     """Return the arms from best to worst baseline, the caller's order if none is given."""
-    checks.whole_number("arms", arms, minimum=1)
+    arms = checks.whole_number("arms", arms, minimum=1)
     if order is None:
         return tuple(range(arms))
     ranked = tuple(checks.whole_numbers("order", order, minimum=0))

@@ -14,8 +14,8 @@ from fallow.kernels.confidence import rises, upper_bounds
 from fallow.kernels.rotation import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners.cells import Cells
 from fallow.planners.beam import beam
-from fallow.planners.default import HEURISTICS
-from fallow.planners.optimal import optimal
+from fallow.planners.default import HEURISTICS, MAX_STATES
+from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plans import Plan, gain
 from fallow.planners.whittle import whittle
 from fallow.protocol import Block, CheckedLearner, Outcome
@@ -30,6 +30,18 @@ TILT = 1e-3
 
 def _auto(instance: Instance) -> Plan:
     return beam(instance, WIDTH) if instance.means.size <= SMALL else whittle(instance)
+
+
+def _check_reach(arms: int, max_delay: int | None) -> None:
+    """Check beforehand that the exact planner can take every table of bounds."""
+    if max_delay is not None:
+        largest = Instance.blocking([1] * arms, [max(max_delay, 1)] * arms)
+        if within_reach(largest, MAX_STATES):
+            return
+    raise ValueError(
+        f"planner 'optimal' must come with a max_delay that leaves at most {MAX_STATES:,} delay "
+        f"vectors, got {max_delay} for {arms} arms; use 'auto'"
+    )
 
 
 PLANNERS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
@@ -58,7 +70,8 @@ class Rotation(CheckedLearner):
         to earn the cost back within as many rounds as were played before; without a cost, a play
         is also cut short when a cell has doubled in it.
     planner
-        "auto", "optimal", or a heuristic of `fallow.plan`. Regret is against what it attains.
+        "auto", "optimal" (for few arms and short delays), or a heuristic of `fallow.plan`; regret
+        is against what it attains.
     exploration
         Scale of the confidence level. The proofs want 3, a half learns faster.
 
@@ -82,10 +95,12 @@ class Rotation(CheckedLearner):
     ) -> None:
         self.arms = checks.whole_number("arms", arms, minimum=1)
         if max_delay is not None:
-            checks.whole_number("max_delay", max_delay, minimum=0)
+            max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         self.max_delay = max_delay
         self.switching_cost = checks.not_negative("switching_cost", switching_cost)
         checks.one_of("planner", planner, PLANNERS)
+        if planner == "optimal":
+            _check_reach(self.arms, max_delay)
         self.planner = planner
         self.exploration = checks.positive("exploration", exploration)
         self.bound = 1 if max_delay is None else max_delay
