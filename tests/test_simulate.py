@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import pytest
 import reference
+from hypothesis import given
+from hypothesis import strategies as st
 from test_trajectory import Scripted
 
 from fallow import (
@@ -27,6 +30,7 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.replicate import Factory
+from fallow.stages import play_stages
 
 BLOCK = Block((0, 1, 0), plays=41)
 INSTANCE = Instance.from_means([[0.2, 0.45, 0.7, 0.9], [0.1, 0.3, 0.6, 0.8]])
@@ -245,6 +249,47 @@ def test_stages_are_played_one_after_the_other_by_one_learner() -> None:
     study = replicate(lambda _: [low, high], factory, 1000, runs=1, seed=0)
     assert seen == [low]
     assert study.switches[0, 0, -1] > study.switches[0, 0, -10] > 0
+
+
+class Script:
+    """Asks for blocks in turn, and keeps what it is told."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        self.blocks = cycle(blocks)
+        self.told: list[tuple[Block, Outcome]] = []
+
+    def ask(self) -> Block:
+        return next(self.blocks)
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.told.append((block, outcome))
+
+
+@given(
+    st.lists(
+        st.builds(
+            Block,
+            st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple),
+            st.integers(1, 9),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(2, 7),
+)
+def test_blocks_go_on_across_the_ends_of_stages(blocks: list[Block], count: int) -> None:
+    """Without delays and noise it does not show in how many stages a run was cut."""
+    instance = Instance.from_means([[0.2], [0.5], [0.9]])
+    seed = np.random.SeedSequence(0)
+    rounds = np.array([1, 13, 50, 101])
+    whole, parts = Script(blocks), Script(blocks)
+    one, _ = play_stages([instance], whole, 101, seed, "none", rounds, 10.0)
+    many, _ = play_stages([instance] * count, parts, 101, seed, "none", rounds, 10.0)
+    np.testing.assert_allclose(many, one)
+    assert [block for block, _ in parts.told] == [block for block, _ in whole.told]
+    for (_, outcome), (_, expected) in zip(parts.told, whole.told, strict=True):
+        np.testing.assert_allclose(outcome.first, expected.first)
+        np.testing.assert_allclose(outcome.rest, expected.rest)
 
 
 def test_a_run_is_the_same_whichever_others_are_asked_for() -> None:

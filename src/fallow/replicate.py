@@ -19,7 +19,8 @@ from fallow.intervals import Estimate, estimate
 from fallow.planners.plans import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner
-from fallow.simulate import Rewards, simulate
+from fallow.simulate import Rewards
+from fallow.stages import play_stages
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
@@ -151,8 +152,8 @@ def replicate(
     instance
         An instance, or a family: a function from a seed to an instance, drawn anew in each run, or
         to several, played one after the other by the same learner for equal parts of the horizon.
-        Each of these starts rested, and a block that its end cuts is not told but played anew; what
-        learners are told is of the first, and the gains of references are averages.
+        Each of these starts rested; what learners are told is of the first, and the gains of
+        references are averages.
     learners
         A function from the instance and a seed to a fresh learner, or several by name. It may hand
         on what an algorithm is allowed to know, such as `instance.order`.
@@ -208,7 +209,7 @@ def replicate(
         totals = []
         for factory in factories.values():
             learner = factory(stages[0], _number(learner_seed))
-            earned, switched = _play(
+            earned, switched = play_stages(
                 stages, learner, horizon, reward_seed, rewards, rounds, concentration
             )
             totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
@@ -235,31 +236,6 @@ def replicate(
         np.array(ranking).T,
         dict(zip(planners, by_reference, strict=True)),
     )
-
-
-def _play(
-    stages: Sequence[Instance],
-    learner: Learner,
-    horizon: int,
-    seed: np.random.SeedSequence,
-    rewards: Rewards,
-    rounds: IntArray,
-    concentration: float,
-) -> tuple[FloatArray, IntArray]:
-    """Return expected reward and switches at some rounds of one run through all stages."""
-    seeds = [seed] if len(stages) == 1 else seed.spawn(len(stages))
-    ends = [horizon * (stage + 1) // len(stages) for stage in range(len(stages))]
-    earned, switched = np.zeros(len(rounds)), np.zeros(len(rounds), np.int64)
-    start = 0
-    for stage, stage_seed, end in zip(stages, seeds, ends, strict=True):
-        # Rounds before this stage add nothing, rounds after it all of it.
-        within = np.clip(rounds - start, 0, end - start)
-        kept = np.unique([*within, end - start])
-        run = simulate(stage, learner, end - start, stage_seed, rewards, kept, concentration)
-        earned += run.expected_reward(within)
-        switched += run.switches(within)
-        start = end
-    return earned, switched
 
 
 def joined(parts: Sequence[Replication]) -> Replication:

@@ -1,0 +1,89 @@
+"""One run through several instances, one after the other, for means that drift."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.instance import Instance
+from fallow.protocol import Block, Learner, Outcome
+from fallow.simulate import Rewards, simulate
+
+
+class Continuing:
+    """Hands a learner's blocks on in parts that end with a stage, and tells it whole outcomes.
+
+    `left` is the number of rounds until the stage ends, to be set before each stage.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self.left = 0
+        self._block: Block | None = None
+        self._done = 0
+        self._first: list[float] = []
+        self._rest: list[float] = []
+
+    def ask(self) -> Block:
+        """Return as much of the learner's block as fits in the stage."""
+        if self._block is None:
+            self._block = self.learner.ask()
+            self._done = 0
+            self._first = [0.0] * len(self._block.arms)
+            self._rest = [0.0] * len(self._block.arms)
+        arms, length = self._block.arms, len(self._block.arms)
+        place = self._done % length
+        whole_plays = min(self._block.pulls - self._done, self.left) // length
+        if place == 0 and whole_plays > 0:
+            return Block(arms, whole_plays)
+        return Block(arms[place : place + self.left])
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        """Add up what a part has earned, and tell the learner when its block is over."""
+        assert self._block is not None
+        length = len(self._block.arms)
+        for offset, (first, rest) in enumerate(zip(outcome.first, outcome.rest, strict=True)):
+            place = (self._done + offset) % length
+            if self._done + offset < length:
+                self._first[place] += first
+            else:
+                self._rest[place] += first
+            self._rest[place] += rest
+        self._done += block.pulls
+        self.left -= block.pulls
+        if self._done == self._block.pulls:
+            self.learner.tell(self._block, Outcome(self._first, self._rest))
+            self._block = None
+
+
+def play_stages(
+    stages: Sequence[Instance],
+    learner: Learner,
+    horizon: int,
+    seed: np.random.SeedSequence,
+    rewards: Rewards,
+    rounds: IntArray,
+    concentration: float,
+) -> tuple[FloatArray, IntArray]:
+    """Return expected reward and switches at some rounds of one run through all stages.
+
+    The stages share the horizon equally. Each starts rested; a block that goes on across its end
+    counts as a switch there.
+    """
+    if len(stages) == 1:
+        run = simulate(stages[0], learner, horizon, seed, rewards, rounds, concentration)
+        return run.expected_reward(rounds), run.switches(rounds)
+    continuing = Continuing(learner)
+    earned, switched = np.zeros(len(rounds)), np.zeros(len(rounds), np.int64)
+    start = 0
+    for number, (stage, stage_seed) in enumerate(zip(stages, seed.spawn(len(stages)), strict=True)):
+        continuing.left = horizon * (number + 1) // len(stages) - start
+        length = continuing.left
+        # Rounds before this stage add nothing, rounds after it all of it.
+        within = np.clip(rounds - start, 0, length)
+        kept = np.unique([*within, length])
+        run = simulate(stage, continuing, length, stage_seed, rewards, kept, concentration)
+        earned += run.expected_reward(within)
+        switched += run.switches(within)
+        start += length
+    return earned, switched
