@@ -136,6 +136,7 @@ class LearnerContract:
         good = zeros(block)
         before = learner.state()
         positions = len(block.arms)
+        no_numbers: list[Any] = [0.5, *([value] * positions for value in (None, "0.5", [0.5]))]
         wrong: list[Outcome] = [
             Outcome([1.5] * positions, good.rest),
             Outcome([-0.5] * positions, good.rest),
@@ -144,10 +145,7 @@ class LearnerContract:
             Outcome(good.first, [1.01 * block.plays] * positions),
             Outcome([0.0] * (positions + 1), good.rest),
             Outcome(good.first, []),
-            Outcome(0.5, good.rest),  # type: ignore[arg-type]
-            Outcome([None] * positions, good.rest),  # type: ignore[list-item]
-            Outcome(["0.5"] * positions, good.rest),  # type: ignore[list-item]
-            Outcome([[0.5]] * positions, good.rest),  # type: ignore[list-item]
+            *(Outcome(first, good.rest) for first in no_numbers),
         ]
         for outcome in wrong:
             with pytest.raises(ValueError, match=r"outcome\.(first|rest) must"):

@@ -32,6 +32,10 @@ from fallow.arrays import FloatArray
 from fallow.replicate import Factory
 from fallow.stages import play_stages
 
+HALF: Any = 0.5
+"""No whole number, passed for one."""
+OTHER_NUMBERS: list[Any] = [np.int64(0), 1.0, 2.0, np.int64(3), np.int64(2**62)]
+"""Whole numbers of other types."""
 BLOCK = Block((0, 1, 0), plays=41)
 INSTANCE = Instance.from_means([[0.2, 0.45, 0.7, 0.9], [0.1, 0.3, 0.6, 0.8]])
 
@@ -119,9 +123,12 @@ def test_the_cost_of_a_block_does_not_grow_with_its_plays() -> None:
         (Block((-1,)), "arms of the learner's block must be whole numbers >= 0, got -1"),
         (Block(()), "arms of the learner's block must hold at least one number"),
         (Block((0,), 0), "plays of the learner's block must be a whole number >= 1, got 0"),
-        (Block((0,), 1.5), "plays of the learner's block must be a whole number >= 1, got 1.5"),  # type: ignore[arg-type]
+        (
+            Block((0,), 1 + HALF),
+            "plays of the learner's block must be a whole number >= 1, got 1.5",
+        ),
         (Block((0,), -3), "plays of the learner's block must be a whole number >= 1, got -3"),
-        (Block((0.5,)), "arms of the learner's block must be whole numbers"),  # type: ignore[arg-type]
+        (Block((HALF,)), "arms of the learner's block must be whole numbers"),
     ],
 )
 def test_wrong_blocks_are_named(block: Block, message: str) -> None:
@@ -200,10 +207,11 @@ def test_one_learner_needs_no_name() -> None:
 
 
 def test_numbers_of_other_types_are_taken_as_whole_numbers() -> None:
-    blocks: list[Any] = [Block((np.int64(0), 1.0), np.int64(3)), Block((0, 1), 2.0)]  # type: ignore[arg-type]
+    zero, one, two, three, many = OTHER_NUMBERS
+    blocks = [Block((zero, one), three), Block((0, 1), two)]
     run = simulate(catalog.figure3(), Scripted(blocks), 40, seed=0)
     assert run.switches(40) == 0
-    huge = Block((0, 1, 0, 1), np.int64(2**62))  # type: ignore[arg-type]
+    huge = Block((0, 1, 0, 1), many)
     assert simulate(catalog.figure3(), Scripted([huge]), 40, seed=0).switches(40) == 0
 
 
