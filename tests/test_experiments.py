@@ -17,9 +17,12 @@ from test_cli import runner
 
 from fallow import catalog, replicate
 from fallow.cli import app
+from fallow.experiments.folder import pieces, read_results
 from fallow.experiments.read import load_spec
-from fallow.experiments.run import pieces, read_results, run
-from fallow.experiments.summarize import summarize, summary_frame
+from fallow.experiments.run import Watcher, run
+from fallow.experiments.summarize import QUANTILES, summarize, summary_frame
+from fallow.experiments.tally import Tally
+from fallow.experiments.workers import local_workers
 
 ROOT = Path(__file__).parent.parent
 SPEC = """\
@@ -47,12 +50,25 @@ def written(folder: Path, horizon: int = 2000, runs: int = 23) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("rows-*.parquet")}
+    """Return tallies and rows."""
+    return {path.name: path.read_bytes() for path in folder.glob("*-*.*")}
+
+
+class Recorder(Watcher):
+    def __init__(self) -> None:
+        self.runs: list[int] = []
+        self.messages: list[str] = []
+
+    def done(self, point: float | None, runs: int, failures: Tally) -> None:
+        self.runs.append(runs)
+
+    def damaged(self, message: str) -> None:
+        self.messages.append(message)
 
 
 def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path))
-    run(spec, tmp_path / "out")
+    run(spec, tmp_path / "out", rows=True)
     _, (study,) = read_results(tmp_path / "out")
     alone = replicate(catalog.figure2, spec.factories(), 2000, runs=23, seed=1)
     for learner in spec.learners:
@@ -63,8 +79,9 @@ def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
 def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
     """Another process on plainer instructions, as on another machine, writes the same bytes."""
     file = written(tmp_path)
-    run(load_spec(file), tmp_path / "here" / "test", workers=2)
-    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--workers", "1"]
+    with local_workers(2) as workers:
+        run(load_spec(file), tmp_path / "here" / "test", workers, rows=True)
+    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--workers", "1", "--rows"]
     features = "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
     plain = {
         **os.environ,
@@ -76,63 +93,109 @@ def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
     assert contents(tmp_path / "here" / "test") == contents(tmp_path / "there" / "test") != {}
 
 
-@pytest.mark.parametrize("pieces_done", [0, 1, 3])
-def test_a_killed_run_goes_on_to_the_same_rows(tmp_path: Path, pieces_done: int) -> None:
-    """Killed by SIGKILL before the first piece, after it, and later, always while at work."""
-    file = written(tmp_path, horizon=20_000, runs=60)
-    run(load_spec(file), tmp_path / "whole")
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("files", [0, 1])
+def test_a_killed_run_goes_on_to_the_same_files(tmp_path: Path, files: int, rows: bool) -> None:
+    """Killed by SIGKILL before the first file and after it, always while at work."""
+    file = written(tmp_path, horizon=20_000, runs=100)
+    run(load_spec(file), tmp_path / "whole", rows=rows)
     command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "cut")]
+    command += ["--rows"] * rows
     folder = tmp_path / "cut" / "test"
     process = subprocess.Popen(command)
     deadline = time.monotonic() + 60
-    while not (folder / "manifest.json").exists() or len(contents(folder)) < pieces_done:
+    while not (folder / "manifest.json").exists() or len(contents(folder)) < files:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     assert process.wait(timeout=10) == -signal.SIGKILL
-    assert pieces_done <= len(contents(folder)) < 6
-    with pytest.raises(ValueError, match=r"must hold rows, got no such file; start `fallow run`"):
-        read_results(folder)
-    kept = {path: path.stat().st_mtime_ns for path in folder.glob("rows-*.parquet")}
-    subprocess.run(command, check=True, capture_output=True)
+    kept = contents(folder)
+    assert len(kept) >= files
+    assert kept != contents(tmp_path / "whole")
+    with pytest.raises(ValueError, match=r"must hold all 100 runs, got \d+ .*; start `fallow run`"):
+        summarize(folder)
+    recorder = Recorder()
+    run(load_spec(file), folder, rows=rows, watcher=recorder)
     assert contents(folder) == contents(tmp_path / "whole")
-    assert all(path.stat().st_mtime_ns == moment for path, moment in kept.items())
+    assert sum(recorder.runs) == 100
+    assert not list(folder.glob(".*.unfinished"))
 
 
 DAMAGES = {
-    "half written": lambda path: path.rename(path.with_name(f".{path.name}.1.unfinished")),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:500]),
     "empty": lambda path: path.write_bytes(b""),
-    "other rows": lambda path: path.write_bytes(
-        path.with_name("rows-000-0000000.parquet").read_bytes()
-    ),
+    "a byte": lambda path: path.write_bytes(flipped(path.read_bytes())),
 }
 
 
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_piece_is_found_and_run_again(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_tally_is_found_and_run_again(tmp_path: Path, damage: str) -> None:
     spec = load_spec(written(tmp_path, horizon=100))
-    run(spec, tmp_path / "whole")
-    run(spec, tmp_path / "cut[1]")  # a folder's name is no pattern
-    *_, last = pieces(spec)
-    DAMAGES[damage](last.path(tmp_path / "cut[1]"))
-    with pytest.raises(ValueError, match=r"rows-000-0000020.parquet must .*; start `fallow run`"):
-        read_results(tmp_path / "cut[1]")
-    run(spec, tmp_path / "cut[1]")
-    assert contents(tmp_path / "cut[1]") == contents(tmp_path / "whole")
+    folder = tmp_path / "cut[1]"  # a folder's name is no pattern
+    run(spec, folder)
+    whole = contents(folder)
+    DAMAGES[damage](folder / "tally-000.npz")
+    with pytest.raises(ValueError, match=r"tally-000.npz must .* damaged .*; start `fallow run`"):
+        summarize(folder)
+    recorder = Recorder()
+    run(spec, folder, watcher=recorder)
+    assert contents(folder) == whole
+    (message,) = recorder.messages
+    assert re.search(r"tally-000.npz must .*a damaged file.*; its runs are played again", message)
+
+
+def test_damaged_rows_are_found_and_run_again(tmp_path: Path) -> None:
+    spec = load_spec(written(tmp_path, horizon=100))
+    run(spec, tmp_path, rows=True)
+    whole = contents(tmp_path)
+    first, second, third = (piece.path(tmp_path) for piece in pieces(spec))
+    kept = third.stat().st_mtime_ns
+    second.write_bytes(second.read_bytes()[:500])
+    first.write_bytes(third.read_bytes())
+    with pytest.raises(ValueError, match=r"rows-000-0000000.parquet must .*; start `fallow run --"):
+        read_results(tmp_path)
+    recorder = Recorder()
+    run(spec, tmp_path, rows=True, watcher=recorder)
+    assert contents(tmp_path) == whole
+    assert third.stat().st_mtime_ns == kept
+    got, damaged = recorder.messages
+    assert "rows-000-0000000.parquet must hold runs 0 to 9, got 3 runs from 20 to 22; its" in got
+    assert "rows-000-0000010.parquet must be a Parquet file" in damaged
+
+
+def test_rows_can_be_had_later(tmp_path: Path) -> None:
+    """With or without rows, before or after: the tally is the same, and so are the rows."""
+    spec = load_spec(written(tmp_path, horizon=100))
+    run(spec, tmp_path / "first", rows=True)
+    run(spec, tmp_path / "later")
+    with pytest.raises(ValueError, match=r"rows-000-0000000.parquet must hold rows, got no such"):
+        read_results(tmp_path / "later")
+    tally = contents(tmp_path / "later")
+    assert list(tally) == ["tally-000.npz"]
+    run(spec, tmp_path / "later", rows=True)
+    assert contents(tmp_path / "later") == contents(tmp_path / "first")
+    assert tally.items() <= contents(tmp_path / "first").items()
 
 
 def test_rows_of_another_point_are_not_taken(tmp_path: Path) -> None:
     spec = load_spec(ROOT / "experiments" / "further-gap.toml")
     spec = replace(spec, runs=2, horizon=50, sweep=("epsilon", (0.05, 0.1)))
-    run(spec, tmp_path)
+    run(spec, tmp_path, rows=True)
     first, second = (piece.path(tmp_path) for piece in pieces(spec))
     whole = contents(tmp_path)
     second.write_bytes(first.read_bytes())
-    with pytest.raises(ValueError, match=r"rows-001-.* must hold runs range\(0, 2\) of its point"):
+    (tmp_path / "tally-001.npz").write_bytes((tmp_path / "tally-000.npz").read_bytes())
+    with pytest.raises(ValueError, match=r"rows-001-.* must hold rows of its point and learners"):
         read_results(tmp_path)
-    run(spec, tmp_path)
+    with pytest.raises(ValueError, match=r"tally-001.npz must be .* got .*that of something else"):
+        summarize(tmp_path)
+    run(spec, tmp_path, rows=True)
     assert contents(tmp_path) == whole
 
 
@@ -140,7 +203,7 @@ def test_rows_without_a_manifest_are_not_taken_over(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     (tmp_path / "out" / "manifest.json").unlink()
-    with pytest.raises(ValueError, match=r"must hold rows with their manifest\.json"):
+    with pytest.raises(ValueError, match=r"must hold runs with their manifest\.json"):
         run(replace(spec, seed=5), tmp_path / "out")
 
 
@@ -161,30 +224,39 @@ def test_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
-def test_ctrl_c_keeps_finished_pieces_and_says_so(tmp_path: Path) -> None:
-    file = written(tmp_path, horizon=50_000, runs=200)
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_keep_finished_runs_and_say_so(
+    tmp_path: Path, signal_number: signal.Signals
+) -> None:
+    file = written(tmp_path, horizon=20_000, runs=100)
     command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "out")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not contents(tmp_path / "out" / "test"):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal_number)
     _, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert re.search(r"interrupted after \d+ of 400 runs of test, finished pieces are kept", errors)
+    assert process.returncode == 128 + signal_number
+    word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[signal_number]
+    found = re.search(rf"fallow: {word} after (\d+) of 100 runs of test, finished runs are", errors)
+    assert found
+    assert errors.count("\n") == 1
+    recorder = Recorder()
+    run(load_spec(file), tmp_path / "out" / "test", watcher=recorder)
+    assert recorder.runs[0] == int(found[1]) > 0
 
 
 def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
-    with pytest.raises(ValueError, match=r"must hold rows of this spec, hash .* got hash"):
+    with pytest.raises(ValueError, match=r"must hold runs of this spec, hash .* got hash"):
         run(replace(spec, seed=2), tmp_path / "out")
     manifest = tmp_path / "out" / "manifest.json"
     values = json.loads(manifest.read_text())
     assert set(values) == {"hash", "version", "seed", "started", "spec"}
     manifest.write_text(json.dumps({**values, "version": "0.0.1"}))
-    with pytest.raises(ValueError, match=r"rows of this version of fallow, .* got version 0\.0\.1"):
+    with pytest.raises(ValueError, match=r"runs of this version of fallow, .* got version 0\.0\.1"):
         run(spec, tmp_path / "out")
     for text in ("{}", "[]", json.dumps({**values, "spec": {**values["spec"], "learners": 3}})):
         manifest.write_text(text)
@@ -194,20 +266,20 @@ def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
         run(spec, tmp_path / "out")
 
 
-def test_a_new_title_needs_no_new_rows(tmp_path: Path) -> None:
+def test_a_new_title_needs_no_new_runs(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     started = json.loads((tmp_path / "out" / "manifest.json").read_text())["started"]
-    done: list[int] = []
-    run(replace(spec, title="New"), tmp_path / "out", on_run=done.append)
-    assert done == [20, 20, 6]  # found, not run
-    assert read_results(tmp_path / "out")[0].title == "New"
+    recorder = Recorder()
+    run(replace(spec, title="New"), tmp_path / "out", watcher=recorder)
+    assert recorder.runs == [23]  # found, not run
+    assert summarize(tmp_path / "out")[0].title == "New"
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["started"] == started
 
 
 def test_curves_are_means_over_runs(tmp_path: Path) -> None:
     spec = replace(load_spec(written(tmp_path, horizon=300, runs=4)), sweep=("horizon", (100, 300)))
-    run(spec, tmp_path)
+    run(spec, tmp_path, rows=True)
     _, curves = summarize(tmp_path)
     assert [(curve.point, curve.switching_cost, curve.learner) for curve in curves[:3]] == [
         (100, 0, "pi_ucb"),
@@ -219,6 +291,9 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
     ends = rows.filter((polars.col("round") == 300) & (polars.col("learner") == "pi_ucb"))
     regrets = ends["ghost_gain"] * 300 - ends["expected_reward"] + 2 * ends["switches"]
     assert last.regret.mean[-1] == pytest.approx(np.mean(regrets.to_list()))
+    width = 3.18245 * np.std(regrets.to_list(), ddof=1) / 2
+    assert last.regret.half_width[-1] == pytest.approx(width)
+    assert last.regret_quantiles[QUANTILES.index(0.75), -1] == pytest.approx(sorted(regrets)[2])
     shares = ends["expected_reward"] / (300 * ends["optimum_gain"])
     assert last.share.mean[-1] == pytest.approx(np.mean(shares.to_list()))
     frame = summary_frame(curves)
@@ -227,13 +302,13 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
 
 
 def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
-    run(load_spec(written(tmp_path, horizon=50)), tmp_path)
+    run(load_spec(written(tmp_path, horizon=50)), tmp_path, rows=True)
     _, (study,) = read_results(tmp_path)
     assert len(set(study.gains["ghost"])) > 5
 
 
 def test_the_optimum_is_above_ghost_and_ranking_is_the_rankers(tmp_path: Path) -> None:
-    run(load_spec(written(tmp_path, horizon=300)), tmp_path)
+    run(load_spec(written(tmp_path, horizon=300)), tmp_path, rows=True)
     _, (study,) = read_results(tmp_path)
     assert (study.gains["optimum"] > study.gains["ghost"] + 0.01).mean() > 0.9
     _, curves = summarize(tmp_path)

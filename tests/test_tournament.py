@@ -11,8 +11,9 @@ from test_cli import runner
 
 from fallow import catalog, optimal
 from fallow.cli import app
+from fallow.experiments.folder import read_results
 from fallow.experiments.read import load_spec
-from fallow.experiments.run import read_results, run
+from fallow.experiments.run import run
 from fallow.experiments.tournament import load_standings, markdown, matrix, standings
 from fallow.figures import heat_figure
 from fallow.learners.named import LEARNERS
@@ -56,7 +57,7 @@ def test_every_family_and_learner_takes_part() -> None:
 def test_nothing_crashes_on_any_family(path: Path, tmp_path: Path) -> None:
     """Two short runs of every learner, on misspecified families too."""
     spec = load_spec(path)
-    run(replace(spec, runs=2, horizon=300), tmp_path)
+    run(replace(spec, runs=2, horizon=300), tmp_path, rows=True)
     _, studies = read_results(tmp_path)
     for study in studies:
         assert (study.rewards >= 0).all()
@@ -67,7 +68,7 @@ def test_nothing_crashes_on_any_family(path: Path, tmp_path: Path) -> None:
 def folder(tmp_path: Path) -> Path:
     file = tmp_path / "family.toml"
     file.write_text(SPEC.format(title="A family"), encoding="utf-8")
-    run(load_spec(file), tmp_path / "family")
+    run(load_spec(file), tmp_path / "family", rows=True)
     return tmp_path / "family"
 
 

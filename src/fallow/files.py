@@ -1,6 +1,7 @@
 """Files that are whole or absent."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -13,5 +14,17 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
+    except OSError as error:
+        raise OSError(
+            f"{path} could not be written: {error.strerror}; what was written before is whole, and "
+            "the same command can be started again"
+        ) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what writers that were killed left in a folder, in which nobody writes now."""
+    for path in folder.glob(".*.unfinished"):
+        path.unlink(missing_ok=True)

@@ -1,6 +1,9 @@
 """Means over runs with their 95 % intervals."""
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -16,6 +19,53 @@ class Estimate(NamedTuple):
     half_width: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """How many values there were, their mean, and their squared deviations from it added up.
+
+    Those of two samples merge to those of both together (Chan, Golub and LeVeque 1979).
+
+    Examples
+    --------
+    >>> parts = np.array([1.0, 2.0]), np.array([6.0])
+    >>> whole = moments(parts[0]).merged(moments(parts[1]))
+    >>> print(whole.count, whole.mean, whole.squares)
+    3 3.0 14.0
+    """
+
+    count: int
+    mean: FloatArray
+    squares: FloatArray
+
+    def merged(self, other: Moments) -> Moments:
+        """Return the moments of both samples together."""
+        count = self.count + other.count
+        if self.count == 0 or other.count == 0:
+            return max(self, other, key=lambda each: each.count)
+        step = other.mean - self.mean
+        return Moments(
+            count,
+            self.mean + step * (other.count / count),
+            self.squares + other.squares + step**2 * (self.count * other.count / count),
+        )
+
+    def estimate(self) -> Estimate:
+        """Return the mean and the half-width of its 95 % interval, Student's."""
+        if self.count < 2:
+            return Estimate(self.mean, np.full_like(self.mean, np.nan))
+        deviation = np.sqrt(self.squares / (self.count - 1))
+        quantile = _student_quantile(self.count - 1)
+        return Estimate(self.mean, quantile * deviation / math.sqrt(self.count))
+
+
+def moments(values: FloatArray) -> Moments:
+    """Return the moments of values along the first axis."""
+    if len(values) == 0:
+        return Moments(0, np.full(values.shape[1:], np.nan), np.zeros(values.shape[1:]))
+    mean = values.mean(axis=0)
+    return Moments(len(values), mean, ((values - mean) ** 2).sum(axis=0))
+
+
 def estimate(values: FloatArray) -> Estimate:
     """Return the mean over runs (the first axis) and the half-width of its 95 % interval.
 
@@ -28,13 +78,7 @@ def estimate(values: FloatArray) -> Estimate:
     >>> print(f"{mean:.2f} +- {half_width:.2f}")
     2.00 +- 2.48
     """
-    runs = len(values)
-    mean = values.mean(axis=0)
-    if runs == 1:
-        return Estimate(mean, np.full_like(mean, np.nan))
-    return Estimate(
-        mean, _student_quantile(runs - 1) * values.std(axis=0, ddof=1) / math.sqrt(runs)
-    )
+    return moments(values).estimate()
 
 
 def _student_quantile(freedom: int) -> float:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Replication:
     learners
         Names of the learners.
     runs
-        Numbers of the runs.
+        Numbers of the runs, increasing.
     rounds
         The rounds at which totals were taken.
     rewards, switches
@@ -54,7 +55,7 @@ class Replication:
     """
 
     learners: tuple[str, ...]
-    runs: range
+    runs: tuple[int, ...]
     rounds: IntArray
     rewards: FloatArray
     switches: IntArray
@@ -101,7 +102,7 @@ class Replication:
         gains = [name for name in rows.columns if name.endswith("_gain")]
         return cls(
             names,
-            range(runs[0], runs[-1] + 1),
+            tuple(runs),
             rounds,
             rows["expected_reward"].to_numpy().reshape(shape),
             rows["switches"].to_numpy().reshape(shape),
@@ -193,49 +194,108 @@ def replicate(
     factories = {"learner": learners} if callable(learners) else learners
     if not factories:
         raise ValueError("learners must name at least one, got none")
-    rounds = log_rounds(horizon) if checkpoints is None else np.asarray(checkpoints)
-    planners = {"ghost": ghost} if references is None else references
-
-    def gains_on(stages: Sequence[Instance]) -> list[float]:
-        return [fmean(_gain(planner(stage)) for stage in stages) for planner in planners.values()]
-
-    fixed_gains = gains_on([instance]) if isinstance(instance, Instance) else None
-
-    def run(number: int) -> tuple[FloatArray, IntArray, list[int], list[float]]:
-        source = np.random.SeedSequence(entropy, spawn_key=(number,))
-        instance_seed, reward_seed, learner_seed = source.spawn(3)
-        drawn = instance if isinstance(instance, Instance) else instance(_number(instance_seed))
-        stages = [drawn] if isinstance(drawn, Instance) else drawn
-        totals = []
-        for factory in factories.values():
-            learner = factory(stages[0], _number(learner_seed))
-            earned, switched = play_stages(
-                stages, learner, horizon, reward_seed, rewards, rounds, concentration
-            )
-            totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
-            on_run()
-        gains = fixed_gains or gains_on(stages)
-        all_earned, all_switched, ranking = zip(*totals, strict=True)
-        return np.array(all_earned), np.array(all_switched), list(ranking), gains
-
-    entropy = checks.whole_number("seed", seed, minimum=0)
+    setting = Setting(
+        instance,
+        factories,
+        horizon,
+        checks.whole_number("seed", seed, minimum=0),
+        rewards,
+        log_rounds(horizon) if checkpoints is None else np.asarray(checkpoints),
+        {"ghost": ghost} if references is None else references,
+        concentration,
+    )
     executor = ThreadPoolExecutor(workers or os.cpu_count())
     try:
-        results = list(executor.map(run, runs))
+        played = list(executor.map(lambda number: setting.play(number, on_run), runs))
     finally:
         # After an error or Ctrl-C, runs under way go on in their threads but nobody waits for them.
         executor.shutdown(wait=False, cancel_futures=True)
-    earned, switched, ranking, gains = zip(*results, strict=True)
-    by_reference = np.array(gains).T
-    return Replication(
-        tuple(factories),
-        runs,
-        rounds,
-        np.stack(earned, axis=1),
-        np.stack(switched, axis=1),
-        np.array(ranking).T,
-        dict(zip(planners, by_reference, strict=True)),
-    )
+    return setting.collected(runs, played)
+
+
+class Run(NamedTuple):
+    """Totals of one run: by learner and round, by learner, and by reference."""
+
+    rewards: FloatArray
+    switches: IntArray
+    ranking_rounds: list[int]
+    gains: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What all runs of a study share; the parameters are those of `replicate`."""
+
+    instance: Instance | Family
+    learners: Mapping[str, Factory]
+    horizon: int
+    seed: int
+    rewards: Rewards
+    rounds: IntArray
+    references: Mapping[str, Reference]
+    concentration: float = 10.0
+
+    def play(self, number: int, on_learner: Callable[[], None] = lambda: None) -> Run:
+        """Return what every learner comes to in one run."""
+        source = np.random.SeedSequence(self.seed, spawn_key=(number,))
+        instance_seed, reward_seed, learner_seed = source.spawn(3)
+        stage = "instance"
+        try:
+            stages = self._stages(instance_seed)
+            totals = []
+            for name, factory in self.learners.items():
+                stage = f"learner {name!r}"
+                learner = factory(stages[0], _number(learner_seed))
+                earned, switched = play_stages(
+                    stages,
+                    learner,
+                    self.horizon,
+                    reward_seed,
+                    self.rewards,
+                    self.rounds,
+                    self.concentration,
+                )
+                totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
+                on_learner()
+            stage = "references"
+            gains = self.fixed_gains or self._gains(stages)
+        except Exception as error:
+            error.add_note(f"{stage}, run {number} of seed {self.seed}")
+            raise
+        all_earned, all_switched, ranking = zip(*totals, strict=True)
+        return Run(np.array(all_earned), np.array(all_switched), list(ranking), gains)
+
+    def collected(self, runs: Sequence[int], played: Sequence[Run]) -> Replication:
+        """Return some runs as one study."""
+        by_run = (len(played), len(self.learners), len(self.rounds))  # also if there are none
+        earned = np.array([run.rewards for run in played]).reshape(by_run)
+        switched = np.array([run.switches for run in played]).reshape(by_run)
+        ranking = np.array([run.ranking_rounds for run in played]).reshape(by_run[:2])
+        gains = np.array([run.gains for run in played]).reshape(len(played), len(self.references))
+        return Replication(
+            tuple(self.learners),
+            tuple(runs),
+            self.rounds,
+            np.ascontiguousarray(earned.swapaxes(0, 1)),
+            np.ascontiguousarray(switched.swapaxes(0, 1)),
+            ranking.T,
+            dict(zip(self.references, gains.T, strict=True)),
+        )
+
+    @cached_property
+    def fixed_gains(self) -> list[float] | None:
+        """The gain of each reference, or None where the instance is drawn anew in each run."""
+        return self._gains([self.instance]) if isinstance(self.instance, Instance) else None
+
+    def _stages(self, seed: np.random.SeedSequence) -> Sequence[Instance]:
+        if isinstance(self.instance, Instance):
+            return [self.instance]
+        drawn = self.instance(_number(seed))
+        return [drawn] if isinstance(drawn, Instance) else drawn
+
+    def _gains(self, stages: Sequence[Instance]) -> list[float]:
+        planners = self.references.values()
+        return [fmean(_gain(planner(stage)) for stage in stages) for planner in planners]
 
 
 def joined(parts: Sequence[Replication]) -> Replication:
@@ -249,12 +309,12 @@ def joined(parts: Sequence[Replication]) -> Replication:
     ...     for runs in (range(0, 3), range(3, 5))
     ... ]
     >>> joined(parts).runs
-    range(0, 5)
+    (0, 1, 2, 3, 4)
     """
-    first, last = parts[0], parts[-1]
+    first = parts[0]
     return Replication(
         first.learners,
-        range(first.runs.start, last.runs.stop),
+        tuple(run for part in parts for run in part.runs),
         first.rounds,
         np.concatenate([part.rewards for part in parts], axis=1),
         np.concatenate([part.switches for part in parts], axis=1),

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-EXTRAS = {"polars": "data", "matplotlib": "plot"}
+EXTRAS = {"distributed": "cluster", "matplotlib": "plot", "polars": "data"}
 
 
 def check_extras(needy: str, *modules: str) -> None:

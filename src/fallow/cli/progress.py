@@ -1,9 +1,8 @@
-"""The progress bar of a stage of work, and how the stage ends at Ctrl-C."""
+"""The progress bar of a stage of work, and what Ctrl-C means for it."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -17,6 +16,24 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from fallow.cli import signals
+
+
+class Advance(Protocol):
+    """Is told of steps that were done, some of which may have failed."""
+
+    def __call__(self, count: int, failed: int = 0) -> None:
+        """Move the bar."""
+
+
+class FailuresColumn(ProgressColumn):
+    """How many steps failed."""
+
+    def render(self, task: Task) -> Text:
+        """Return the number, once there is one."""
+        failed = task.fields["failed"]
+        return Text(f"{failed:,} failed" if failed else "", style="red")
+
 
 class RateColumn(ProgressColumn):
     """Steps per second."""
@@ -27,8 +44,8 @@ class RateColumn(ProgressColumn):
 
 
 @contextmanager
-def stage(steps: str, total: int, consequence: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar with count, rate and time left while a stage of work is done.
+def stage(steps: str, total: int, meaning: str) -> Iterator[Advance]:
+    """Show a bar with count, rate, time left and failures while a stage of work is done.
 
     The bar goes to standard error, vanishes when the stage is done, and is not there at all where
     nobody would see it move.
@@ -37,13 +54,12 @@ def stage(steps: str, total: int, consequence: str) -> Iterator[Callable[[int], 
     ----------
     steps, total
         What the work consists of, and how many there are.
-    consequence
-        What Ctrl-C means for the work so far. It ends the program at once, without waiting for runs
-        that are under way in other threads.
+    meaning
+        What Ctrl-C and SIGTERM mean for the work so far.
 
     Yields
     ------
-    A function to be called with the number of steps just done.
+    A function to be called with the number of steps just done and, if some failed, how many.
     """
     console = Console(stderr=True)
     columns = (
@@ -52,13 +68,18 @@ def stage(steps: str, total: int, consequence: str) -> Iterator[Callable[[int], 
         MofNCompleteColumn(),
         RateColumn(),
         TimeRemainingColumn(),
+        FailuresColumn(),
     )
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task = progress.add_task(steps, total=total)
-    try:
-        with progress:
-            yield lambda count: progress.advance(task, count)
-    except KeyboardInterrupt:
-        done = f"{progress.tasks[0].completed:.0f} of {total} {steps}"
-        print(f"fallow: interrupted after {done}, {consequence}", file=sys.stderr, flush=True)
-        os._exit(130)
+    task = progress.add_task(steps, total=total, failed=0)
+
+    def advance(count: int, failed: int = 0) -> None:
+        before = progress.tasks[0].fields["failed"]
+        progress.update(task, advance=count, failed=before + failed)
+
+    def what_is_done() -> str:
+        progress.stop()
+        return f" after {progress.tasks[0].completed:.0f} of {total} {steps}, {meaning}"
+
+    with signals.consequence(what_is_done), progress:
+        yield advance

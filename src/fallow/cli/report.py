@@ -8,7 +8,7 @@ import typer
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.claims import warn_of_surprises
 from fallow.cli.extras import check_extras
-from fallow.cli.run import FilesArgument, draw_folder, load_specs, run_spec
+from fallow.cli.run import FilesArgument, draw_folder
 
 
 @app.command("report")
@@ -27,22 +27,26 @@ def report_command(
         check_extras("report", "polars", "matplotlib")
         from fallow.claims.claim import run as check
         from fallow.claims.listed import CLAIMS
+        from fallow.cli.experiment import load_specs, run_spec
         from fallow.cli.progress import stage
         from fallow.experiments.summarize import summarize
         from fallow.experiments.tournament import load_standings
+        from fallow.experiments.workers import local_workers
         from fallow.files import write_whole
         from fallow.report.content import DRAWS, Content, Result, compare_planners
         from fallow.report.page import html
         from fallow.report.reproduction import markdown
 
         table = [] if tournament is None else load_standings(tournament)
-        kept = f"rows are kept in {out}, the same command goes on from there"
-        specs = sorted(load_specs(files), key=lambda spec: (spec.section, spec.name))
+        kept = f"runs are kept in {out}, the same command goes on from there"
+        found = load_specs(files)
+        specs = sorted(found.values(), key=lambda spec: (spec.section, spec.name))
         results = out / "results"
-        for spec in sorted(specs, key=lambda spec: spec.work):  # quick figures first
-            run_spec(spec, results)
-            draw_folder(results / spec.name)
-            print(f"{results / spec.name / 'figure.png'}: {spec.title}", flush=True)
+        with local_workers() as workers:
+            for file, spec in sorted(found.items(), key=lambda pair: pair[1].work):
+                run_spec(file, spec, results, workers)  # quick figures first
+                draw_folder(results / spec.name)
+                print(f"{results / spec.name / 'figure.png'}: {spec.title}", flush=True)
         with stage("claims", len(CLAIMS), kept) as advance:
             findings = check(CLAIMS, advance)
         with stage("instances for the planners", DRAWS, kept) as advance:

@@ -26,37 +26,34 @@ FoldersArgument = Annotated[
 def run_command(
     files: FilesArgument,
     out: Annotated[Path, typer.Option(help="Each spec gets a folder of its name in this one.")],
-    workers: Annotated[int | None, typer.Option(help="Threads; one a core by default.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Threads or processes; one a core by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="A Dask scheduler's address, or local:N to start N processes."),
+    ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Keep the totals of every run, not only their curves.")
+    ] = False,
 ) -> None:
     """Run experiments; what is already there is kept, what is missing is run."""
     with user_mistakes():
-        check_extras("run", "polars")
-        for spec in load_specs(files):
-            run_spec(spec, out, workers)
-        print(f"rows are in {out}: {', '.join(file.stem for file in files)}")
+        check_extras("--rows", *["polars"] * rows)
+        check_extras("--cluster", *["distributed"] * (cluster is not None))
+        from fallow.cli.experiment import load_specs, run_spec
+        from fallow.experiments.workers import cluster_workers, local_workers
 
-
-def load_specs(files: Sequence[Path]) -> "list[Spec]":
-    """Read all specs before any is run."""
-    from fallow.experiments.read import load_spec
-
-    specs = [load_spec(file) for file in files]
-    names = [spec.name for spec in specs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"FILE must have different names, got {name} twice")
-    return specs
-
-
-def run_spec(spec: "Spec", out: Path, workers: int | None = None) -> None:
-    """Run what is missing of an experiment in its folder, with a progress bar."""
-    from fallow.cli.progress import stage
-    from fallow.experiments.run import run
-
-    total = spec.runs * len(spec.points) * len(spec.learners)
-    kept = f"finished pieces are kept in {out}, the same command goes on from there"
-    with stage(f"runs of {spec.name}", total, kept) as advance:
-        run(spec, out / spec.name, workers, advance)
+        if cluster is not None and workers is not None:
+            raise ValueError("--workers must not be given with --cluster, which has its own")
+        specs = load_specs(files)
+        failed = 0
+        with local_workers(workers) if cluster is None else cluster_workers(cluster) as crew:
+            for file, spec in specs.items():
+                failed += run_spec(file, spec, out, crew, rows)
+        print(f"results are in {out}: {', '.join(file.stem for file in files)}")
+        if failed:
+            raise typer.Exit(1)
 
 
 @app.command("summarize")
@@ -79,8 +76,8 @@ def _print_ends(spec: "Spec", curves: "Sequence[Curve]") -> None:
     console.print(f"{spec.name}: {spec.title}", style="bold", soft_wrap=True)
     swept = [] if spec.sweep is None else [spec.sweep[0]]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("learner")
-    for header in (*swept, "cost", "round", "regret", "switches", "of optimum"):
+    table.add_column("learner", overflow="fold")
+    for header in (*swept, "cost", "round", "regret", "5 % to 95 %", "switches", "share"):
         table.add_column(header, justify="right", no_wrap=True)
     for curve in curves:
         table.add_row(
@@ -117,7 +114,7 @@ def draw_folder(folder: Path) -> "Spec":
 
 def result_folders(folders: Sequence[Path]) -> list[Path]:
     """Return the folders of experiments among these and within them."""
-    from fallow.experiments.run import MANIFEST
+    from fallow.experiments.folder import MANIFEST
 
     found = []
     for folder in folders:

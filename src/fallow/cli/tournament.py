@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
-from fallow.cli.run import FilesArgument, load_specs, run_spec
+from fallow.cli.run import FilesArgument
 
 if TYPE_CHECKING:
     from fallow.arrays import FloatArray
@@ -29,6 +29,7 @@ def tournament_command(
     """Play every learner on every family, and compare where they stand in the end."""
     with user_mistakes():
         check_extras("tournament", "polars", "matplotlib")
+        from fallow.cli.experiment import load_specs, run_spec
         from fallow.cli.progress import stage
         from fallow.experiments.tournament import markdown, matrix, standings, written
         from fallow.figures import heat_figure, image
@@ -36,8 +37,8 @@ def tournament_command(
 
         specs = load_specs(files)
         table = []
-        for spec in specs:
-            run_spec(spec, out)
+        for file, spec in specs.items():
+            run_spec(file, spec, out, rows=True)
             with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as advance:
                 table += standings(out / spec.name, advance)[1]
         write_whole(out / "standings.json", written(table))

@@ -1,184 +1,134 @@
-"""From a spec to rows on disk, in pieces that are each whole or absent."""
+"""From a spec to a tally of its runs and, on request, their rows; what is there is kept."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
+import time
+from contextlib import nullcontext
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from fallow import checks, frames
+from fallow.experiments.folder import (
+    Piece,
+    entered,
+    pieces,
+    read_rows,
+    read_tally,
+    write_rows,
+    write_tally,
+)
+from fallow.experiments.hand_out import played
+from fallow.experiments.play import measured
 from fallow.experiments.spec import Spec
-from fallow.files import write_whole
-from fallow.planners.default import optimum_or_bound
-from fallow.planners.ranking import ghost
-from fallow.replicate import Replication, joined, replicate
+from fallow.experiments.tally import Tally, tally
+from fallow.experiments.workers import Workers, local_workers
+from fallow.replicate import joined
 
-MANIFEST = "manifest.json"
-RUNS_A_PIECE = 10
-"""Runs in a file of rows: what is done again at most after a crash."""
+SAVE_SECONDS = 1.0
+"""Time between two saves of a tally: what is done again at most after a crash."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Some runs at one point of the sweep; the spec alone decides which."""
+class Watcher:
+    """Is told how a run goes on; does nothing unless a subclass does."""
 
-    place: int
-    point: float | None
-    runs: range
+    def done(self, point: float | None, runs: int, failures: Tally) -> None:
+        """Take note that runs were done, or found done, some of them in vain."""
 
-    @property
-    def number(self) -> float:
-        """The point as rows hold it, NaN without a sweep."""
-        return math.nan if self.point is None else self.point
-
-    def path(self, folder: Path) -> Path:
-        """Return where its rows are kept."""
-        return folder / f"rows-{self.place:03}-{self.runs.start:07}.parquet"
-
-
-def pieces(spec: Spec) -> Iterator[Piece]:
-    """Return the pieces of an experiment in order."""
-    for place, point in enumerate(spec.points):
-        for first in range(0, spec.runs, RUNS_A_PIECE):
-            yield Piece(place, point, range(first, min(first + RUNS_A_PIECE, spec.runs)))
+    def damaged(self, message: str) -> None:
+        """Take note of what is wrong with a file, whose runs are played again."""
 
 
 def run(
     spec: Spec,
     folder: Path,
-    workers: int | None = None,
-    on_run: Callable[[int], None] = lambda _: None,
+    workers: Workers | None = None,
+    rows: bool = False,
+    watcher: Watcher | None = None,
 ) -> None:
     """Run what is missing of an experiment in a folder.
 
-    Rows depend on the spec alone: a run that was killed, and started again, leaves the same files
-    as one that was not.
+    The files depend on the spec alone: a run that was killed, and started again, leaves the same
+    files as one that was not, whoever the workers were.
 
     Parameters
     ----------
     spec
         What to run.
     folder
-        Where manifest and rows are or will be; it is made if it is not there.
+        Where manifest, tallies and rows are or will be; it is made if it is not there.
     workers
-        Threads; by default one a core.
-    on_run
-        Called with the number of runs of a learner that were done, or found done.
+        Who plays; by default one worker for each core of this machine.
+    rows
+        Whether to keep the totals of every run (extra `data`).
+    watcher
+        Is told how it goes on.
 
     Raises
     ------
     ValueError
-        If the folder has rows of another spec or of another version of fallow.
+        If the folder is of another spec or of another version of fallow, or in use.
     """
-    if workers is not None:
-        checks.whole_number("workers", workers, minimum=1)
-    folder.mkdir(parents=True, exist_ok=True)
-    _enter(spec, folder)
+    play = _run_rows if rows else _run_tallies
+    with entered(spec, folder), nullcontext(workers) if workers else local_workers() as crew:
+        play(spec, folder, crew, watcher or Watcher())
+
+
+def _run_tallies(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> None:
+    tallies, missing = [], []
+    for place, point in enumerate(spec.points):
+        found = Tally()
+        try:
+            found = read_tally(spec, place, folder) or found
+        except ValueError as error:
+            watcher.damaged(f"{error}; its runs are played again")
+        tallies.append(found)
+        missing.append(Piece(place, point, range(found.stop, spec.runs)))
+        watcher.done(point, found.stop, found)
+    changed: set[int] = set()
+    saved = time.monotonic()
+
+    def save() -> None:
+        while changed:
+            place = min(changed)
+            write_tally(spec, place, tallies[place], folder)
+            changed.remove(place)
+
+    try:
+        for piece, part in played(spec, missing, rows=False, workers=workers):
+            tallies[piece.place] = tallies[piece.place].extended(part.tally)
+            changed.add(piece.place)
+            watcher.done(piece.point, len(part.tally), part.tally)
+            if time.monotonic() - saved > SAVE_SECONDS:
+                save()
+                saved = time.monotonic()
+    finally:
+        save()
+
+
+def _run_rows(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> None:
+    missing: dict[Piece, None] = {}  # in order
     for piece in pieces(spec):
-        if _is_done(spec, piece, folder):
-            on_run(len(piece.runs) * len(spec.learners))
+        try:
+            if read_rows(spec, piece, folder) is None:
+                missing[piece] = None
+        except ValueError as error:
+            watcher.damaged(f"{error}; its runs are played again")
+            missing[piece] = None
+    parts = played(spec, list(missing), rows=True, workers=workers)
+    parts_by_piece = groupby(parts, key=itemgetter(0))
+    whole = {place: Tally() for place in range(len(spec.points))}
+    for piece in pieces(spec):
+        kept = read_rows(spec, piece, folder) if piece not in missing else None
+        if kept is not None:
+            values = measured(kept, spec.switching_costs)
+            whole[piece.place] = whole[piece.place].extended(tally(piece.runs, kept.runs, values))
+            watcher.done(piece.point, len(piece.runs), Tally())
             continue
-        study = _play(spec.at(piece.point), piece.runs, workers, lambda: on_run(1))
-        rows = study.frame()
-        rows.insert_column(0, frames.frame({"point": np.full(len(rows), piece.number)})["point"])
-        write_whole(piece.path(folder), frames.parquet(rows))
-
-
-def _is_done(spec: Spec, piece: Piece, folder: Path) -> bool:
-    """Tell whether a piece is there; one that was damaged is not."""
-    try:
-        _read_piece(spec, piece, folder)
-    except ValueError:
-        return False
-    return True
-
-
-def _play(spec: Spec, runs: range, workers: int | None, on_run: Callable[[], None]) -> Replication:
-    return replicate(
-        spec.instance(),
-        spec.factories(),
-        spec.horizon,
-        runs,
-        spec.seed,
-        workers,
-        spec.rewards,
-        spec.rounds(),
-        {"ghost": ghost, "optimum": optimum_or_bound},
-        on_run=on_run,
-    )
-
-
-def _read_piece(spec: Spec, piece: Piece, folder: Path) -> Replication:
-    """Return the totals of a piece, after a check that they are its own and whole."""
-    path = piece.path(folder)
-    if not path.exists():
-        raise ValueError(f"{path} must hold rows, got no such file")
-    rows = frames.read_parquet(path)
-    study = Replication.from_frame(rows)
-    found = study.learners, study.runs, study.rounds.tolist()
-    own = tuple(spec.learners), piece.runs, spec.at(piece.point).rounds().tolist()
-    points = rows["point"].to_numpy() if "point" in rows.columns else np.array([])
-    if found != own or not np.array_equal(np.unique(points), [piece.number], equal_nan=True):
-        raise ValueError(f"{path} must hold runs {piece.runs} of its point, got other rows")
-    return study
-
-
-def _enter(spec: Spec, folder: Path) -> None:
-    """Write the manifest, after a check that one from before has the same spec and version."""
-    manifest = {
-        "hash": spec.digest(),
-        "version": version("fallow"),
-        "seed": spec.seed,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "spec": spec.values(),
-    }
-    path = folder / MANIFEST
-    if path.exists():
-        found = read_manifest(folder)
-        for key, rule in (("hash", "of this spec"), ("version", "of this version of fallow")):
-            if found[key] != manifest[key]:
-                raise ValueError(
-                    f"{folder} must hold rows {rule}, {key} {manifest[key]}, "
-                    f"got {key} {found[key]}; use another folder, or remove this one"
-                )
-        manifest["started"] = found["started"]
-    elif any(folder.glob("rows-*.parquet")):
-        raise ValueError(
-            f"{folder} must hold rows with their {MANIFEST}, got rows without; use another folder, "
-            "or remove this one"
-        )
-    write_whole(path, json.dumps(manifest, indent=2).encode())
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return what is known of the rows in a folder."""
-    path = folder / MANIFEST
-    if not path.exists():
-        raise ValueError(f"{folder} must be a folder that `fallow run` wrote, got no {MANIFEST}")
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        Spec.from_values(manifest["spec"])
-        _ = manifest["hash"], manifest["version"], manifest["started"]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise ValueError(f"{path} must be a manifest of fallow; remove the folder") from None
-    return manifest
-
-
-def read_results(folder: Path) -> tuple[Spec, list[Replication]]:
-    """Return the spec of the rows in a folder, and their totals at each point of its sweep."""
-    spec = Spec.from_values(read_manifest(folder)["spec"])
-    studies = []
-    try:
-        for _, group in groupby(pieces(spec), key=lambda piece: piece.place):
-            studies.append(joined([_read_piece(spec, piece, folder) for piece in group]))
-    except ValueError as error:
-        raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
-    return spec, studies
+        studies = []
+        for _, part in next(parts_by_piece)[1]:
+            studies += [part.rows] if part.rows else []
+            whole[piece.place] = whole[piece.place].extended(part.tally)
+            watcher.done(piece.point, len(part.tally), part.tally)
+        write_rows(piece, joined(studies), folder)
+    for place, found in whole.items():
+        write_tally(spec, place, found, folder)

@@ -26,8 +26,9 @@ DECISIVE = (
     "drift",
     "checkpoints",
     "sweep",
+    "switching_costs",
 )
-"""What decides about the rows."""
+"""What decides about the results."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Spec:
     sweep
         "horizon" or a parameter of the catalog entry, and the values that it takes in turn.
     switching_costs
-        Those for which regret is reported. They do not change what is played.
+        Those for which regret is reported. They do not change what is played, only what is kept.
     kind
         What the figure's axis is: rounds, the sweep's values, or switching costs.
     axis
@@ -190,7 +191,7 @@ class Spec:
         )
 
     def digest(self) -> str:
-        """Return a hash of all that decides about the rows; title, costs and figure do not."""
+        """Return a hash of all that decides about the results; title and figure do not."""
         values = self.values()
         values["learners"] = list(values["learners"].items())  # their order is that of the rows
         text = json.dumps({key: values[key] for key in DECISIVE}, sort_keys=True)

@@ -1,4 +1,4 @@
-"""From rows to curves: means over runs with their 95 % intervals."""
+"""From tallies to curves: means over runs with their 95 % intervals, and quantiles."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.experiments.run import read_results
+from fallow.experiments.folder import read_tallies
+from fallow.experiments.play import MEASURES
 from fallow.experiments.spec import Spec
 from fallow.frames import frame
-from fallow.intervals import Estimate, estimate
-from fallow.replicate import Replication
+from fallow.intervals import Estimate
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
+
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Shares of the runs whose regret is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,8 @@ class Curve:
         Value of the sweep, None without one.
     switching_cost, learner
         Whose curve it is.
+    runs
+        How many did not fail.
     rounds
         Where the totals were taken.
     regret
@@ -40,49 +46,63 @@ class Curve:
         By round.
     ranking_rounds
         Mean number of rounds spent on ranking the arms, 0 if none.
+    regret_quantiles
+        The regret that `QUANTILES` of the runs do not exceed, by share and round.
     """
 
     point: float | None
     switching_cost: float
     learner: str
+    runs: int
     rounds: IntArray
     regret: Estimate
     share: Estimate
     switches: Estimate
     ranking_rounds: float
+    regret_quantiles: FloatArray
 
-    def ends(self) -> tuple[str, str, str]:
-        """Return regret, switches and share at the last round as they are written in tables."""
+    def ends(self) -> tuple[str, str, str, str]:
+        """Return regret, its 5 % and 95 % quantiles, switches and share in the end, as text."""
         mean, half_width = self.regret.mean[-1], self.regret.half_width[-1]
         # A single run has no interval.
         interval = "" if np.isnan(half_width) else f" ± {half_width:,.1f}"
         switches, share = self.switches.mean[-1], self.share.mean[-1]
-        return f"{mean:,.1f}{interval}", f"{switches:,.1f}", f"{share:.1%}"
+        low, high = self.regret_quantiles[[0, -1], -1]
+        between = f"{low:,.1f} to {high:,.1f}"
+        return f"{mean:,.1f}{interval}", between, f"{switches:,.1f}", f"{share:.1%}"
 
 
 def summarize(folder: Path) -> tuple[Spec, list[Curve]]:
-    """Return the spec of the rows in a folder, and its curves by point, cost and learner."""
-    spec, studies = read_results(folder)
+    """Return the spec of a folder, and its curves by point, cost and learner."""
+    spec, tallies = read_tallies(folder)
     curves = []
-    for point, study in zip(spec.points, studies, strict=True):
-        for cost in spec.switching_costs:
-            curves += [_curve(point, cost, study, learner) for learner in study.learners]
+    for point, tally in zip(spec.points, tallies, strict=True):
+        rounds = spec.at(point).rounds()
+        found = tally.moments()
+        means, half_widths = found.estimate()
+        quantiles = tally.quantiles(QUANTILES)
+        share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(MEASURES)))
+        for measure, cost in enumerate(spec.switching_costs):
+            for place, learner in enumerate(spec.learners):
+                regret_curve, share_curve, switches_curve = (
+                    Estimate(means[row, place], half_widths[row, place])
+                    for row in (measure, share, switches)
+                )
+                curves.append(
+                    Curve(
+                        point,
+                        cost,
+                        learner,
+                        found.count,
+                        rounds,
+                        regret_curve,
+                        share_curve,
+                        switches_curve,
+                        float(means[ranking, place, -1]),
+                        quantiles[:, measure, place],
+                    )
+                )
     return spec, curves
-
-
-def _curve(point: float | None, cost: float, study: Replication, learner: str) -> Curve:
-    place = study.learners.index(learner)
-    best: FloatArray = study.gains["optimum"][:, np.newaxis] * study.rounds
-    return Curve(
-        point,
-        cost,
-        learner,
-        study.rounds,
-        estimate(study.regret(learner, switching_cost=cost)),
-        estimate(study.rewards[place] / np.maximum(best, 1e-300)),
-        estimate(study.switches[place].astype(float)),
-        float(study.ranking_rounds[place].mean()),
-    )
 
 
 def summary_frame(curves: list[Curve]) -> DataFrame:
@@ -105,5 +125,11 @@ def summary_frame(curves: list[Curve]) -> DataFrame:
             "learner": np.repeat([curve.learner for curve in curves], lengths),
             "round": np.concatenate([curve.rounds for curve in curves]),
             **measures,
+            **{
+                f"regret_quantile_{share:g}": column(
+                    curve.regret_quantiles[place] for curve in curves
+                )
+                for place, share in enumerate(QUANTILES)
+            },
         }
     )

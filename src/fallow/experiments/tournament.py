@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.experiments.run import read_results
+from fallow.experiments.folder import read_results
 from fallow.experiments.spec import Spec
 from fallow.intervals import estimate
 from fallow.planners.default import MAX_STATES

@@ -18,7 +18,16 @@ RESULTS = """## Where the experiments end
 
 Means over runs at the last round, regret with its 95 % interval.
 """
-ENDS = ("experiment", "sweep", "cost", "learner", "regret", "switches", "share of optimum")
+ENDS = (
+    "experiment",
+    "sweep",
+    "cost",
+    "learner",
+    "regret",
+    "5 % to 95 % of runs",
+    "switches",
+    "share of optimum",
+)
 
 
 def markdown(content: Content) -> str:

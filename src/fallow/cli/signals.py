@@ -1,0 +1,77 @@
+"""How Ctrl-C and SIGTERM end a command."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_consequences: list[Callable[[], str]] = [lambda: ", no file is half written"]
+
+
+class Ended(BaseException):
+    """A signal that was sent while there was something to put in order."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number, self.message = number, _message(number)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """End the program at once, with a message, without waiting for runs in other threads.
+
+    An exception would not do: in compiled code and in imports it may be lost, or worse.
+    """
+    before = {number: signal.signal(number, _end) for number in SIGNALS}
+    try:
+        yield
+    except Ended as ended:
+        _exit(ended.number, ended.message)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def consequence(text: Callable[[], str]) -> Iterator[None]:
+    """Say in the message what a signal means for the work that is done here."""
+    _consequences.append(text)
+    try:
+        yield
+    finally:
+        _consequences.pop()
+
+
+@contextmanager
+def put_in_order_first() -> Iterator[None]:
+    """Raise `Ended` at the first signal, where no compiled code runs in the main thread."""
+    before = {number: signal.signal(number, _raise) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise(number: int, _frame: FrameType | None) -> NoReturn:
+    for each in SIGNALS:
+        signal.signal(each, _end)  # the second signal is the last
+    raise Ended(number)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    _exit(number, _message(number))
+
+
+def _message(number: int) -> str:
+    return f"fallow: {SIGNALS[signal.Signals(number)]}{_consequences[-1]()}"
+
+
+def _exit(number: int, message: str) -> NoReturn:
+    print(message, file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    os._exit(128 + number)

@@ -1,0 +1,219 @@
+"""Curves over any number of runs, in memory that hardly grows with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from io import BytesIO
+from typing import NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from fallow.arrays import FloatArray
+from fallow.intervals import Moments, moments
+
+BLOCK = 512
+"""Runs whose values are kept one by one before they are summarised."""
+FAILURES = 20
+"""Failed runs that are remembered one by one; the others are counted."""
+
+
+class Failure(NamedTuple):
+    """A run that raised an error."""
+
+    run: int
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Some consecutive runs.
+
+    Attributes
+    ----------
+    runs
+        Those that it covers; failed ones have no values.
+    values
+        By run, then by measure, learner and round, as long as `moments` is None. Otherwise, for
+        each measure, learner and round, a sorted sample that stands for all values.
+    moments
+        Of all values, once the runs fill a block.
+    """
+
+    runs: range
+    values: FloatArray
+    moments: Moments | None = None
+
+    def summarised(self) -> Segment:
+        """Return the summary of a segment that fills a block."""
+        return Segment(self.runs, np.sort(self.values, axis=0), moments(self.values))
+
+    def goes_with(self, following: Segment) -> bool:
+        """Tell whether both are parts of a block, or the halves of a larger one."""
+        if self.moments is None or following.moments is None:
+            return self.runs.start // BLOCK == following.runs.start // BLOCK
+        return len(self.runs) == len(following.runs) and (
+            self.runs.start % (2 * len(self.runs)) == 0
+        )
+
+    def joined(self, following: Segment) -> Segment:
+        """Return both as one segment.
+
+        Of the values of two summaries, sorted, every other one is kept, the first or the second in
+        turn (Munro and Paterson 1980).
+        """
+        runs = range(self.runs.start, following.runs.stop)
+        values = np.concatenate([self.values, following.values])
+        if self.moments is None or following.moments is None:
+            return Segment(runs, values)
+        first = runs.start // len(runs) % 2 if len(values) > 1 else 0
+        both = self.moments.merged(following.moments)
+        return Segment(runs, np.sort(values, axis=0)[first::2], both)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Count, mean, variance and a quantile sketch of values, by measure, learner and round.
+
+    Up to a block of runs everything is exact. Beyond it, runs are summarised in whole blocks, two
+    neighbours become one, and so on, a tree that is fixed by the numbers of the runs alone: however
+    runs are split among workers, tallies of the parts extend to the same tally, bit for bit.
+
+    With n runs the rank of a quantile is wrong by at most log2(n / 512) / 1024 of them, 0.75 % for
+    100,000.
+
+    Attributes
+    ----------
+    segments
+        In order of their runs.
+    failures
+        The first of the runs that failed.
+    failed
+        How many failed.
+    """
+
+    segments: tuple[Segment, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    failed: int = 0
+
+    def __len__(self) -> int:
+        return sum(len(each.runs) for each in self.segments)
+
+    @property
+    def stop(self) -> int:
+        """The number of the run that comes next."""
+        return self.segments[-1].runs.stop if self.segments else 0
+
+    def extended(self, following: Tally) -> Tally:
+        """Return the tally with the runs that come next, of another tally, added."""
+        return Tally(
+            reduce(_pushed, following.segments, self.segments),
+            (self.failures + following.failures)[:FAILURES],
+            self.failed + following.failed,
+        )
+
+    def moments(self) -> Moments:
+        """Return count, mean and squared deviations over all runs."""
+        parts = [each.moments or moments(each.values) for each in self.segments]
+        return reduce(Moments.merged, parts)
+
+    def quantiles(self, shares: Sequence[float]) -> FloatArray:
+        """Return, for each share, the value that this share of the runs does not exceed."""
+        values = np.concatenate([each.values for each in self.segments])
+        weights = np.concatenate(
+            [
+                np.full(len(each.values), each.moments.count / len(each.values))
+                if each.moments and len(each.values)
+                else np.ones(len(each.values))
+                for each in self.segments
+            ]
+        )
+        order = np.argsort(values, axis=0, kind="stable")
+        ranks = np.cumsum(weights[order], axis=0)
+        found = []
+        for share in shares:
+            # A rank that is whole may come out of the products a little above.
+            place = np.argmax(ranks >= share * weights.sum() * (1 - 1e-12), axis=0)
+            chosen = np.take_along_axis(order, place[np.newaxis], axis=0)
+            found.append(np.take_along_axis(values, chosen, axis=0)[0])
+        return np.array(found)
+
+    def written(self, owner: str) -> bytes:
+        """Return the tally as a file, the same bytes for the same runs of the same owner."""
+        arrays: dict[str, FloatArray] = {}
+        described = []
+        for place, segment in enumerate(self.segments):
+            arrays[f"values{place}"] = segment.values
+            count = None
+            if segment.moments is not None:
+                count = segment.moments.count
+                arrays[f"mean{place}"] = segment.moments.mean
+                arrays[f"squares{place}"] = segment.moments.squares
+            described.append([segment.runs.start, segment.runs.stop, count])
+        text = json.dumps([owner, described, self.failures, self.failed])
+        buffer = BytesIO()
+        np.savez(buffer, allow_pickle=False, description=np.array(text), **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def read(cls, content: bytes, owner: str) -> Tally:
+        """Return the tally whose file this is; a damaged one, or another's, is a ValueError."""
+        try:
+            with np.load(BytesIO(content), allow_pickle=False) as arrays:
+                found, described, failures, failed = json.loads(str(arrays["description"]))
+                segments = []
+                for place, (start, stop, count) in enumerate(described):
+                    moments = None
+                    if count is not None:
+                        moments = Moments(count, arrays[f"mean{place}"], arrays[f"squares{place}"])
+                    segments.append(Segment(range(start, stop), arrays[f"values{place}"], moments))
+        except (ValueError, KeyError, TypeError, EOFError, OSError, BadZipFile) as error:
+            raise ValueError(f"a damaged file: {error}") from None
+        if found != owner:
+            raise ValueError("that of something else")
+        return cls(tuple(segments), tuple(Failure(*each) for each in failures), failed)
+
+
+def tally(
+    runs: range, numbers: Sequence[int], values: FloatArray, failures: Sequence[Failure] = ()
+) -> Tally:
+    """Return the tally of some runs.
+
+    Parameters
+    ----------
+    runs
+        What it covers.
+    numbers, values
+        The runs that did not fail, and the values of each.
+    failures
+        Those that did.
+
+    Examples
+    --------
+    >>> values = np.arange(1000.0).reshape(1000, 1, 1, 1)
+    >>> parts = [range(0, 300), range(300, 1000)]
+    >>> first, second = (tally(part, part, values[part.start:part.stop]) for part in parts)
+    >>> first.extended(second).moments().mean.item()
+    499.5
+    """
+    places = np.asarray(numbers, dtype=np.int64)
+    segments: tuple[Segment, ...] = ()
+    start = runs.start
+    while start < runs.stop:
+        stop = min(start - start % BLOCK + BLOCK, runs.stop)
+        within = (places >= start) & (places < stop)
+        segments = _pushed(segments, Segment(range(start, stop), values[within]))
+        start = stop
+    return Tally(segments, tuple(failures[:FAILURES]), len(failures))
+
+
+def _pushed(segments: tuple[Segment, ...], last: Segment) -> tuple[Segment, ...]:
+    """Return segments with one more at the end, joined with those before it as far as they go."""
+    if last.moments is None and len(last.runs) == BLOCK:
+        last = last.summarised()
+    if segments and segments[-1].goes_with(last):
+        return _pushed(segments[:-1], segments[-1].joined(last))
+    return (*segments, last)

@@ -1,0 +1,128 @@
+"""Tallies: exact where they can be, within their bound where not, whoever counted."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fallow import estimate
+from fallow.arrays import FloatArray
+from fallow.experiments.tally import BLOCK, FAILURES, Failure, Tally, tally
+from fallow.intervals import moments
+
+GENERATOR = np.random.default_rng(5)
+VALUES: FloatArray = GENERATOR.gamma(2.0, size=(20_000, 2, 1, 3)) * [1.0, 1e6, 1e-6]
+SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+
+def in_parts(borders: Sequence[int], values: FloatArray = VALUES) -> Tally:
+    whole = Tally()
+    for start, stop in pairwise(borders):
+        runs = range(start, stop)
+        whole = whole.extended(tally(runs, runs, values[start:stop]))
+    return whole
+
+
+@given(st.sets(st.integers(1, 4999), max_size=12), st.sampled_from([3000, 4096, 5000]))
+def test_the_tally_does_not_depend_on_who_counted(borders: set[int], runs: int) -> None:
+    """However runs are split into tasks, the file is the same, bit for bit."""
+    inner = sorted(border for border in borders if border < runs)
+    parts = in_parts([0, *inner, runs])
+    assert parts.written("me") == in_parts([0, runs]).written("me")
+    assert len(parts) == parts.stop == runs
+
+
+@given(st.integers(2, 4998), st.integers(1, 4999))
+def test_parts_of_parts_extend_to_the_same(first: int, second: int) -> None:
+    """A worker's own tally may start anywhere and be put together from others."""
+    first, second = sorted((first, max(second, 1)))
+    head, rest = in_parts([0, first]), Tally()
+    for start, stop in ((first, second), (second, 5000)):
+        if start < stop:
+            rest = rest.extended(tally(range(start, stop), range(start, stop), VALUES[start:stop]))
+    assert head.extended(rest).written("") == in_parts([0, 5000]).written("")
+
+
+@pytest.mark.parametrize("runs", [1, 2, 7, BLOCK - 1, BLOCK])
+def test_few_runs_are_exact(runs: int) -> None:
+    found = in_parts([0, runs])
+    mean, half_width = estimate(VALUES[:runs])
+    np.testing.assert_array_equal(found.moments().estimate().mean, mean)
+    np.testing.assert_array_equal(found.moments().estimate().half_width, half_width)
+    exact = np.sort(VALUES[:runs], axis=0)[[max(math.ceil(q * runs - 1e-9), 1) - 1 for q in SHARES]]
+    np.testing.assert_array_equal(found.quantiles(SHARES), exact)
+
+
+def test_many_runs_keep_mean_and_variance() -> None:
+    """Against two passes over all values; exact sums would differ by rounding only."""
+    found = in_parts([0, *range(17, 20_000, 777), 20_000]).moments()
+    assert found.count == 20_000
+    np.testing.assert_allclose(found.mean, VALUES.mean(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(found.squares / 19_999, VALUES.var(axis=0, ddof=1), rtol=1e-11)
+
+
+@pytest.mark.parametrize("order", ["drawn", "rising", "falling", "zigzag"])
+def test_ranks_of_quantiles_are_within_the_bound(order: str) -> None:
+    """Also for runs that come in an unlucky order."""
+    values = VALUES if order == "drawn" else np.sort(VALUES, axis=0)
+    if order == "falling":
+        values = values[::-1]
+    if order == "zigzag":
+        values = np.concatenate([values[::2], values[1::2][::-1]])
+    runs = len(values)
+    bound = math.log2(runs / BLOCK) / (2 * BLOCK)
+    for share, found in zip(SHARES, in_parts([0, runs], values).quantiles(SHARES), strict=True):
+        ranks = (values <= found).mean(axis=0)
+        assert np.abs(ranks - share).max() <= bound + 1 / runs
+
+
+def test_the_size_hardly_grows_with_the_runs() -> None:
+    """A tally holds one block for each doubling of the runs, not the runs."""
+    sizes = [len(in_parts([0, runs]).written("")) for runs in (BLOCK - 1, 20_000 - 20_000 % BLOCK)]
+    assert sizes[1] < 5 * sizes[0]
+    assert len(in_parts([0, 16_384]).written("")) < 1.2 * sizes[0]
+
+
+def test_failed_runs_have_no_values() -> None:
+    """Runs 3, 600 and a whole block fail; the others are counted as if alone."""
+    numbers = [run for run in range(4 * BLOCK) if run not in (3, 600) and run // BLOCK != 2]
+    failures = [Failure(run, "x") for run in range(4 * BLOCK) if run not in numbers]
+    found = tally(range(4 * BLOCK), numbers, VALUES[numbers], failures)
+    assert (len(found), found.failed, len(found.failures)) == (4 * BLOCK, BLOCK + 2, FAILURES)
+    assert found.failures[0] == Failure(3, "x")
+    alone = moments(VALUES[numbers])
+    assert found.moments().count == alone.count == 3 * BLOCK - 2
+    np.testing.assert_allclose(found.moments().mean, alone.mean, rtol=1e-13)
+    np.testing.assert_allclose(found.moments().squares, alone.squares, rtol=1e-11)
+    ranks = (VALUES[numbers] <= found.quantiles([0.5])[0]).mean(axis=0)
+    assert np.abs(ranks - 0.5).max() < 0.01
+    again = Tally.read(found.written("me"), "me")
+    assert again.written("me") == found.written("me")
+    assert again.failures == found.failures
+
+
+def test_a_tally_of_failures_alone_counts_them() -> None:
+    found = tally(range(2), [], VALUES[:0], [Failure(0, "x"), Failure(1, "y")])
+    assert (len(found), found.failed, found.moments().count) == (2, 2, 0)
+    following = found.extended(tally(range(2, 4), [2, 3], VALUES[2:4]))
+    np.testing.assert_array_equal(following.moments().mean, VALUES[2:4].mean(axis=0))
+
+
+def test_another_or_a_damaged_tally_is_refused() -> None:
+    content = in_parts([0, 700]).written("mine")
+    with pytest.raises(ValueError, match="that of something else"):
+        Tally.read(content, "yours")
+    middle = len(content) // 2
+    changed = bytes([content[middle] ^ 1])
+    for damaged in (
+        content[:-10],
+        b"",
+        content[:middle] + changed + content[middle + 1 :],
+        b"PK nonsense",
+    ):
+        with pytest.raises(ValueError, match="a damaged file"):
+            Tally.read(damaged, "mine")

@@ -1,0 +1,235 @@
+"""Bad weather: full and read-only disks, signals in every stage, two runs at once."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from test_experiments import Recorder, contents, written
+
+from fallow.experiments.read import load_spec
+from fallow.experiments.run import run
+from fallow.experiments.summarize import summarize
+
+SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "fallow.cli", *map(str, words)]
+
+
+def in_one_line(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr
+
+
+def invoke(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=100)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_disk_that_fills_up_keeps_what_was_written(
+    tmp_path: Path, disk: Path, rows: bool
+) -> None:
+    file = written(tmp_path, horizon=500, runs=100)
+    run(load_spec(file), tmp_path / "whole", rows=rows)
+    whole = contents(tmp_path / "whole")
+    # Room for a part of the results only.
+    ballast = disk / "ballast"
+    ballast.write_bytes(bytes(2**20 - sum(map(len, whole.values())) // 2))
+    words = ["run", file, "--out", disk, *["--rows"] * rows]
+    message = in_one_line(invoke(*words))
+    assert re.search(
+        r"could not be written: No space left on device; what was written before is whole, and the "
+        r"same command can be started again",
+        message,
+    )
+    kept = contents(disk / "test")
+    assert kept != whole
+    if rows:
+        assert kept
+        assert kept.items() < whole.items()
+    assert not list((disk / "test").glob(".*.unfinished"))
+    ballast.unlink()
+    assert invoke(*words).returncode == 0
+    assert contents(disk / "test") == whole
+
+
+def test_a_read_only_folder_is_said_and_left_alone(tmp_path: Path, disk: Path) -> None:
+    file = written(tmp_path, horizon=100)
+    run(load_spec(file), disk / "test")
+    before = contents(disk / "test")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    for out in (disk, disk / "new"):
+        message = in_one_line(invoke("run", file, "--out", out))
+        assert f"{out / 'test'} must be a folder that can be written to, got Read-only" in message
+    assert "summary.parquet could not be written: Read-only" in in_one_line(
+        invoke("summarize", disk)
+    )
+    assert contents(disk / "test") == before
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+    recorder = Recorder()
+    run(load_spec(file), disk / "test", watcher=recorder)
+    assert recorder.runs == [23]
+
+
+def test_two_runs_in_one_folder_do_not_get_in_each_others_way(tmp_path: Path) -> None:
+    file = written(tmp_path, horizon=20_000, runs=60)
+    run(load_spec(file), tmp_path / "whole")
+    words = ["run", file, "--out", tmp_path / "out"]
+    folder = tmp_path / "out" / "test"
+    first = subprocess.Popen(command(*words), text=True)
+    wait_until(lambda: (folder / "manifest.json").exists(), first)
+    message = in_one_line(invoke(*words))
+    assert "must not be in use, got another run at work in it; wait until that one" in message
+    assert first.wait(timeout=100) == 0
+    assert contents(folder) == contents(tmp_path / "whole")
+    assert invoke(*words).returncode == 0
+
+
+def wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 100
+    while not there():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def children(process: subprocess.Popen[str]) -> list[str]:
+    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    # Not the process that cleans up semaphores.
+    return [each for each in found if "resource_tracker" not in words_of(each)]
+
+
+def words_of(process: str) -> str:
+    return Path(f"/proc/{process}/cmdline").read_text()
+
+
+def has_loaded(process: int | str, library: str) -> bool:
+    return library in Path(f"/proc/{process}/maps").read_text()
+
+
+def processes_play(process: subprocess.Popen[str]) -> bool:
+    found = children(process)
+    return len(found) == os.cpu_count() and all(has_loaded(each, "llvmlite") for each in found)
+
+
+def ended_by(
+    number: signal.Signals, words: list[object], ready: Callable[[subprocess.Popen[str]], bool]
+) -> str:
+    """Send a signal to a command and all its processes, as a terminal does; return its message."""
+    process = subprocess.Popen(
+        command(*words), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_until(lambda: ready(process), process)
+    os.killpg(process.pid, number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, errors
+    assert re.fullmatch(rf"fallow: {SIGNALS[number]}[^\n]*\n", errors), errors
+    deadline = time.monotonic() + 20
+    while any(f"\0{words[-1]}\0" in f"{arguments}\0" for arguments in running()):
+        assert time.monotonic() < deadline  # no process is left behind
+        time.sleep(0.05)
+    return errors
+
+
+def running() -> Iterator[str]:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            yield (process / "cmdline").read_text()
+        except OSError:
+            continue
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_while_processes_play(tmp_path: Path, number: signal.Signals) -> None:
+    file = written(tmp_path, horizon=20_000, runs=1000)
+    words = ["run", file, "--out", tmp_path / "out"]
+    message = ended_by(number, words, processes_play)
+    done = re.search(r"after (\d+) of 1000 runs of test, finished runs are kept", message)
+    assert done
+    recorder = Recorder()
+    again = load_spec(written(tmp_path, horizon=20_000, runs=1000))
+    with pytest.raises(StopIteration):
+        run(again, tmp_path / "out" / "test", watcher=Stopper(recorder))
+    assert recorder.runs[0] == int(done[1]) > 0
+
+
+class Stopper(Recorder):
+    """Stops the run that it watches as soon as it has seen what was found done."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def done(self, point: float | None, runs: int, failures: object) -> None:
+        self.recorder.runs.append(runs)
+        raise StopIteration
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_while_a_cluster_plays(tmp_path: Path, number: signal.Signals) -> None:
+    file = written(tmp_path, horizon=10_000, runs=1000)
+    words = ["run", file, "--rows", "--cluster", "local:2", "--out", tmp_path / "out"]
+    folder = tmp_path / "out" / "test"
+    message = ended_by(number, words, lambda _: len(contents(folder)) > 1)
+    assert re.search(r"after \d+ of 1000 runs of test, finished runs are kept", message)
+    assert contents(folder)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    ("words", "library", "results"),
+    [
+        (["summarize"], "polars", ["summary.parquet"]),
+        (["figure"], "ft2font", ["figure.png", "figure.svg"]),
+    ],
+)
+def test_signals_while_results_are_written(
+    tmp_path: Path, number: signal.Signals, words: list[object], library: str, results: list[str]
+) -> None:
+    file = written(tmp_path, horizon=100)
+    folder = tmp_path / "out" / "test"
+    run(load_spec(file), folder)
+    before = contents(folder)
+    message = ended_by(number, [*words, folder], lambda process: has_loaded(process.pid, library))
+    assert "no file is half written" in message
+    assert contents(folder) == before
+    assert invoke(*words, folder).returncode == 0
+    whole = {name: (folder / name).read_bytes() for name in results}
+    assert invoke(*words, folder).returncode == 0
+    assert {name: (folder / name).read_bytes() for name in results} == whole
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_in_the_stages_of_a_report(tmp_path: Path, number: signal.Signals) -> None:
+    """While claims are checked, after the runs: the runs are there for the next start."""
+    file = written(tmp_path, horizon=100)
+    out = tmp_path / "out"
+    folder = out / "results" / "test"
+    words: list[object] = ["report", file, "--out", out]
+
+    def claims_are_checked(_: subprocess.Popen[str]) -> bool:
+        ready = (folder / "figure.png").exists()
+        time.sleep(0.5 * ready)
+        return ready
+
+    message = ended_by(number, words, claims_are_checked)
+    assert re.search(r"after \d+ of \d+ claims, runs are kept in", message)
+    assert not (out / "index.html").exists()
+    assert summarize(folder)[1][0].runs == 23
