@@ -155,6 +155,12 @@ def _pull(table: Table, arm: int, noisy: bool, generator: np.random.Generator) -
     mean = float(table.means[arm, delay - 1])
     table.last[arm] = table.clock[0]
     table.clock[0] += 1
+    return _reward(mean, noisy, generator)
+
+
+@compiled
+def _reward(mean: float, noisy: bool, generator: np.random.Generator) -> float:
+    """Return a reward with this mean, or the mean without noise."""
     if noisy:
         return 1.0 if generator.random() < mean else 0.0
     return mean
@@ -186,28 +192,34 @@ def play_rankings(
     A selection is two plays; only the second is averaged (section 8). Return the number of runs.
     """
     runs = 0
-    clock = table.clock
+    now, last, rested = table.clock[0], table.last, table.means.shape[1]
     means, errors = _averages(statistics)
-    while clock[0] < horizon and runs < len(log.numbers):
+    while now < horizon and runs < len(log.numbers):
         selections = float(statistics.total[0])
         root = math.sqrt(2.0 * math.log(max(selections, 1.0)))
         choice, largest, second = _leader(means, errors, root)
         if not largest - second > MARGIN:
             choice = ucb_choice(statistics, selections, 2.0)
         arms = choice + 1
-        if 2 * arms > horizon - clock[0]:
-            runs = _write(log, runs, choice, horizon - clock[0])
-            clock[0] = horizon
-            clock[CUT] = 1
+        if 2 * arms > horizon - now:
+            runs = _write(log, runs, choice, horizon - now)
+            now = horizon
+            table.clock[CUT] = 1
             break
         for position in range(arms):
-            _pull(table, order[position], noisy, generator)
+            arm = order[position]
+            mean = table.means[arm, min(now + position - last[arm], rested) - 1]
+            last[arm] = now + arms + position  # its pull in the second play
+            _reward(mean, noisy, generator)
         earned = 0.0
         for position in range(arms):
-            earned += _pull(table, order[position], noisy, generator)
+            mean = table.means[order[position], min(arms, rested) - 1]
+            earned += _reward(mean, noisy, generator)
+        now += 2 * arms
         observe(statistics, choice, earned / arms)
         means[choice], errors[choice] = _average(statistics, choice)
         runs = _write(log, runs, choice, 2 * arms)
+    table.clock[0] = now
     return runs
 
 
@@ -242,10 +254,8 @@ def play_ucb(
         start, count, total, previous = now, counts[arm], sums[arm], last[arm]
         while True:
             mean = table.means[arm, min(now - previous, rested) - 1]
-            if noisy:
-                mean = 1.0 if generator.random() < mean else 0.0
             count += 1
-            total += mean
+            total += _reward(mean, noisy, generator)
             average, error = total / count, 1 / math.sqrt(count)
             previous = now
             now += 1

@@ -15,7 +15,7 @@ from fallow.kernels import compiled
 
 Int32Array = npt.NDArray[np.int32]
 
-CLOCK, SWITCHES, PREVIOUS, CHECKPOINT = range(4)
+CLOCK = 0
 
 
 class Cycles(NamedTuple):
