@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 import fallow
-from benchmarks.ratios import Ratio, in_turns
+from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
 from fallow.arrays import FloatArray, IntArray
 from fallow.learners.named import build_learner
@@ -51,9 +51,7 @@ def _measured(learners: tuple[str, ...], powers: tuple[int, ...]) -> Section:
             ]
             ratios += [ratio for ratio in found if name == LEARNERS[0] and power == CHECKED_POWER]
             cells = [*map(str, found), "-"][:2]
-            rows.append(
-                (f"`{name}`", f"10^{power}", f"{1000 * median(times['blocks']):.3g} ms", *cells)
-            )
+            rows.append((f"`{name}`", f"10^{power}", duration(median(times["blocks"])), *cells))
     return Section(
         "Block by block against round by round",
         (

@@ -7,6 +7,7 @@ import numpy as np
 import fallow
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
+from fallow.arrays import FloatArray
 from fallow.kernels.indices import whittle_indices
 
 
@@ -26,7 +27,7 @@ def measure() -> Section:
     times = in_turns(
         {
             "whittle": lambda: fallow.whittle(draws[0]),
-            "loop": lambda: numpy_loop(draws[0], rounds),
+            "loop": lambda: numpy_loop(whittle_indices(draws[0].means), draws[0].means, rounds),
             "bound": lambda: fallow.upper_bound(next(turns)),
             "sort": lambda: np.sort(draws[0].means, axis=0),
         }
@@ -52,15 +53,15 @@ def measure() -> Section:
     )
 
 
-def numpy_loop(instance: fallow.Instance, rounds: int) -> float:
-    """Follow the Whittle index for some rounds, one numpy expression a step."""
-    indices = whittle_indices(instance.means)
-    arms = np.arange(instance.arms)
-    delays = np.full(instance.arms, instance.max_delay + 1)
+def numpy_loop(indices: FloatArray, means: FloatArray, rounds: int) -> float:
+    """Follow an index for some rounds, one numpy expression a step, and return the gain."""
+    arms, rested = means.shape
+    rows = np.arange(arms)
+    delays = np.full(arms, rested)
     earned = 0.0
     for _ in range(rounds):
-        best = indices[arms, delays - 1].argmax()
-        earned += instance.means[best, delays[best] - 1]
-        delays = np.minimum(delays + 1, instance.max_delay + 1)
+        best = indices[rows, delays - 1].argmax()
+        earned += means[best, delays[best] - 1]
+        delays = np.minimum(delays + 1, rested)
         delays[best] = 1
     return earned / rounds

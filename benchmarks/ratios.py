@@ -1,6 +1,7 @@
 """How things are timed together, and the ratios that are kept and compared."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from pathlib import Path
 from statistics import median
 
 REPEATS = 5
+SHORTEST = 0.02
+"""Seconds that a measurement should take."""
 LIMIT = 0.3
 """The share of a ratio that may be lost before it is reported."""
 STORED = Path(__file__).parent / "ratios.json"
@@ -41,26 +44,47 @@ class Ratio:
 
 
 def in_turns(
-    works: Mapping[str, Callable[[], object]], repeats: int = REPEATS
+    works: Mapping[str, Callable[[], object]], repeats: int = REPEATS, warm: bool = False
 ) -> dict[str, list[float]]:
     """Return the seconds of each piece of work, done in turns so that a drift meets them all.
 
-    Each is done once beforehand, which is not counted.
+    Each is done beforehand, which is not counted, unless all is `warm`. Short work is done over and
+    over until it can be timed well.
     """
-    for work in works.values():
-        work()
+    calls = {name: 1 if warm else _calls(work) for name, work in works.items()}
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(_seconds(work, calls[name]) / calls[name])
     return times
+
+
+def _calls(work: Callable[[], object]) -> int:
+    """Return how many calls take as long as can be timed well."""
+    if _seconds(work) > SHORTEST:
+        return 1
+    return math.ceil(SHORTEST / _seconds(work))
+
+
+def _seconds(work: Callable[[], object], calls: int = 1) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return time.perf_counter() - start
 
 
 def spread(times: Sequence[float]) -> str:
     """Write the median of some times with their range."""
     return f"{median(times):.3g} s ({min(times):.3g} to {max(times):.3g})"
+
+
+def duration(seconds: float) -> str:
+    """Write a time in the unit that suits it."""
+    units = (("years", 3.156e7), ("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+    for unit, size in units:
+        if seconds >= size:
+            return f"{seconds / size:,.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{1000 * seconds:.3g} ms"
 
 
 def _short(value: float) -> str:

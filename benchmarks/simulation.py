@@ -19,11 +19,11 @@ PULLS = 10**7
 USER_PULLS = 200_000
 RUNS = 20
 LONG = """
-import json, resource, fallow
+import fallow
 run = fallow.simulate(
     fallow.catalog.figure2(seed=3), fallow.RankingUCB(7), 10**9, seed=0, checkpoints=[10**9]
 )
-print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
+print(int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) / 1e3)
 """
 
 

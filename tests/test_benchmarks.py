@@ -1,6 +1,7 @@
 """The comparison of measured ratios with stored ones."""
 
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -28,9 +29,21 @@ def test_a_ratio_is_the_median_over_pairs() -> None:
 
 def test_work_is_done_in_turns() -> None:
     done: list[str] = []
-    times = in_turns({"a": lambda: done.append("a"), "b": lambda: done.append("b")})
-    assert done == ["a", "b"] * (REPEATS + 1)
+    times = in_turns({"a": lambda: done.append("a"), "b": lambda: done.append("b")}, warm=True)
+    assert done == ["a", "b"] * REPEATS
     assert [len(taken) for taken in times.values()] == [REPEATS, REPEATS]
+
+
+def test_short_work_is_repeated_and_divided() -> None:
+    calls: list[int] = []
+
+    def nap() -> None:
+        calls.append(1)
+        sleep(0.001)
+
+    (taken,) = in_turns({"nap": nap}).values()
+    assert len(calls) > 5 * REPEATS
+    assert min(taken) == pytest.approx(0.001, rel=1)
 
 
 def test_ratios_are_saved_in_order_with_three_digits(tmp_path: Path) -> None:
