@@ -65,11 +65,12 @@ def scatter(
     def draw() -> Figure:
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         axes = figure.subplots()
-        for name, (x, y) in points.items():
+        for place, (name, (x, y)) in enumerate(sorted(points.items(), key=lambda item: item[1])):
+            beside = (6, 4) if place % 2 else (6, -11)  # above and below in turn, to keep apart
             colour = COLOURS[0] if name in bold else COLOURS[1]
             axes.plot(x, y, "o", color=colour)
             axes.annotate(
-                name, (x, y), (6, 4), textcoords="offset points", color=colour, fontsize="small"
+                name, (x, y), beside, textcoords="offset points", color=colour, fontsize="small"
             )
         axes.set(xscale="log", xlabel=x_label, ylabel=y_label, ylim=(0, 1.05))
         axes.margins(x=0.25)
