@@ -18,7 +18,7 @@ POWERS = range(3, 16)
 SHOWN = (3, 6, 9, 12, 15)
 STEADY = 5
 """The power of T from which the growth of flat learners is told."""
-LIMIT = 2.0
+LIMIT = 4.0
 """Seconds that a run may be expected to take."""
 BASELINE_ROUNDS = 10**6
 
@@ -118,7 +118,8 @@ def _growth(times: dict[int, float]) -> str:
         return f"slow ({exponent:.2f})"
     last = max(times)
     each = (times[last] - times[last - 1]) / (10**last - 10 ** (last - 1))
-    return f"linear ({exponent:.2f}), {1e9 * each:,.3g} ns a round"
+    pace = f"{1e9 * each:.3g} ns" if each < 1e-6 else f"{1e6 * each:.3g} µs"
+    return f"linear ({exponent:.2f}), {pace} a round"
 
 
 def _cell(power: int, times: dict[int, float]) -> str:

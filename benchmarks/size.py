@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import cycle
 from statistics import median
 
 import fallow
@@ -103,20 +102,20 @@ CALLS: Mapping[str, Callable[[fallow.Instance], object]] = {
 def _times(
     work: Callable[[fallow.Instance], object], arms: int, delay: int
 ) -> tuple[list[float], list[float]]:
-    """Return the times of the baseline and of the work.
+    """Return the times of the baseline and of the work, means over two instances.
 
-    Instances take turns, because the bound of the last one is remembered.
+    They take turns, because the bound of the last instance is remembered.
     """
     family = fallow.catalog.random_geometric
     draws = [family(arms=arms, max_delay=delay, seed=seed) for seed in (1, 2)]
-    turns = cycle(draws)
     times = in_turns(
         {
-            "baseline": lambda: numpy_loop(draws[0].means, draws[0].means, LOOP),
-            "work": lambda: work(next(turns)),
+            "baseline": lambda: [numpy_loop(draw.means, draw.means, LOOP) for draw in draws],
+            "work": lambda: [work(draw) for draw in draws],
         }
     )
-    return times["baseline"], times["work"]
+    baseline, taken = ([time / len(draws) for time in each] for each in times.values())
+    return baseline, taken
 
 
 def _growth(
