@@ -1,45 +1,35 @@
-"""What a measurement returns, and how things are timed."""
+"""What a measurement returns."""
 
-import statistics
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-REPEATS = 5
+from benchmarks.ratios import Ratio
 
 
 @dataclass(frozen=True)
 class Section:
-    """A question with its answer: a table and a remark on how it was measured."""
+    """A question with its answer: a table and a remark on how it was measured.
+
+    Attributes
+    ----------
+    title, header, rows, remark
+        As they stand on the page.
+    ratios
+        What `make bench-check` compares.
+    pictures
+        SVG files by name.
+    """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     remark: str
+    ratios: Sequence[Ratio] = ()
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
 
     def markdown(self) -> str:
         """Return the section as it stands in docs/benchmarks.md."""
         lines = ["| " + " | ".join(row) + " |" for row in (self.header, *self.rows)]
         lines.insert(1, "|---" * len(self.header) + "|")
-        return "\n".join([f"## {self.title}", "", *lines, "", self.remark, ""])
-
-
-def seconds(work: Callable[[], object], repeats: int = REPEATS) -> list[float]:
-    """Return the time of each of several calls, after one that is not counted."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return times
-
-
-def spread(times: Sequence[float]) -> str:
-    """Write the median of some times with their range."""
-    return f"{statistics.median(times):.3g} s ({min(times):.3g} to {max(times):.3g})"
-
-
-def ratio(slow: Sequence[float], fast: Sequence[float]) -> str:
-    """Write how many times faster the second is, by medians."""
-    return f"{statistics.median(slow) / statistics.median(fast):.3g} times"
+        links = [f"![{self.title}](benchmarks/{name})\n" for name in self.pictures]
+        return "\n".join([f"## {self.title}", "", *lines, "", self.remark, "", *links])

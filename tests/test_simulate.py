@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from test_trajectory import Scripted
 
 from fallow import (
+    UCB1,
     Block,
     Follow,
     Instance,
@@ -30,6 +31,7 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.replicate import Factory
+from fallow.simulate import Rewards
 from fallow.stages import play_stages
 
 HALF: Any = 0.5
@@ -321,3 +323,18 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     mean, half_width = estimate(draws)
     covered = (np.abs(mean) < half_width).mean()
     assert abs(covered - 0.95) < 6 * math.sqrt(0.95 * 0.05 / 4000)
+
+
+@pytest.mark.parametrize("kind", [UCB1, RankingUCB])
+@pytest.mark.parametrize("rewards", ["none", "bernoulli"])
+@pytest.mark.parametrize("arms", [1, 2, 5])
+def test_compiled_ucb_decides_between_equal_arms_like_its_object(
+    kind: type[UCB1] | type[RankingUCB], rewards: Rewards, arms: int
+) -> None:
+    instance = Instance.from_means([[0.3, 0.5]] * arms)
+    uncompiled = type("Uncompiled", (kind,), {})
+    learners = kind(arms), uncompiled(arms)
+    runs = [simulate(instance, learner, 3000, 0, rewards) for learner in learners]
+    rounds = np.arange(3001)
+    assert (runs[0].expected_reward(rounds) == runs[1].expected_reward(rounds)).all()
+    assert (runs[0].switches(rounds) == runs[1].switches(rounds)).all()

@@ -29,7 +29,7 @@ MAX_HORIZON = 2**52
 """Longest horizon, in rounds: up to here a count is exact as a float too."""
 MAX_DRAWS = 10**9
 """Most beta variables drawn for one position of a block, about a minute's work."""
-LOG = 2**18
+LOG = 2**15
 """Runs that a compiled learner plays before they are taken out of its log."""
 
 
@@ -221,6 +221,10 @@ def _play_compiled(
             runs = bandits.play_rankings(
                 table, learner.statistics, order, horizon, noisy, generator, log
             )
+        elif learner.kind == bandits.UCB:
+            runs = bandits.play_ucb(
+                table, learner.statistics, learner.parameter, horizon, noisy, generator, log
+            )
         else:
             runs = bandits.play_arms(
                 table,
@@ -233,7 +237,7 @@ def _play_compiled(
                 learner.generator or generator,
                 log,
             )
-        recorder.extend(log.numbers[:runs].copy(), log.pulls[:runs].copy())
+        recorder.extend(log.numbers[:runs], log.pulls[:runs])
     if table.clock[bandits.CUT]:
         learner.ask()  # the block that was cut at the horizon is still under way
 

@@ -195,9 +195,9 @@ class Recorder:
         self._pulls.append(pulls)
 
     def extend(self, numbers: Int32Array, pulls: IntArray) -> None:
-        """Take many runs at once."""
+        """Take many runs at once; the arrays may be written to afterwards."""
         if self._sampler is None:
-            self._kept.append((numbers, pulls))
+            self._kept.append((numbers.copy(), pulls.copy()))
         else:
             self._sampler.enter(self._cycle_arrays(), numbers, pulls)
 

@@ -17,6 +17,8 @@ Int32Array = npt.NDArray[np.int32]
 
 UCB, THOMPSON, EPSILON, WINDOW = range(4)
 CUT = 1
+MARGIN = 1e-12
+"""Indices of UCB that differ by more do so whatever the rounding."""
 
 
 class Statistics(NamedTuple):
@@ -71,6 +73,37 @@ def ucb_choice(statistics: Statistics, rounds: float, scale: float) -> int:
 
 
 @compiled
+def _average(statistics: Statistics, option: int) -> tuple[float, float]:
+    """Return an option's mean and 1 / sqrt(count); the mean of an untried one is infinite."""
+    count = statistics.counts[option]
+    if count == 0:
+        return np.inf, 1.0
+    return statistics.sums[option] / count, 1 / math.sqrt(count)
+
+
+@compiled
+def _averages(statistics: Statistics) -> tuple[FloatArray, FloatArray]:
+    """Return the averages of all options."""
+    options = len(statistics.counts)
+    means, errors = np.empty(options), np.empty(options)
+    for option in range(options):
+        means[option], errors[option] = _average(statistics, option)
+    return means, errors
+
+
+@compiled
+def _leader(means: FloatArray, errors: FloatArray, root: float) -> tuple[int, float, float]:
+    """Return the option with the largest mean + root x error, its index and the second largest."""
+    best, largest, second = 0, -np.inf, -np.inf
+    for option in range(len(means)):
+        index = means[option] + root * errors[option]
+        second = max(second, min(largest, index))
+        best = option if index > largest else best
+        largest = max(largest, index)
+    return best, largest, second
+
+
+@compiled
 def thompson_choice(statistics: Statistics, generator: np.random.Generator) -> int:
     """Return the option with the largest draw from Beta(1 + successes, 1 + failures)."""
     best, best_draw = 0, -np.inf
@@ -122,6 +155,12 @@ def _pull(table: Table, arm: int, noisy: bool, generator: np.random.Generator) -
     mean = float(table.means[arm, delay - 1])
     table.last[arm] = table.clock[0]
     table.clock[0] += 1
+    return _reward(mean, noisy, generator)
+
+
+@compiled
+def _reward(mean: float, noisy: bool, generator: np.random.Generator) -> float:
+    """Return a reward with this mean, or the mean without noise."""
     if noisy:
         return 1.0 if generator.random() < mean else 0.0
     return mean
@@ -153,22 +192,81 @@ def play_rankings(
     A selection is two plays; only the second is averaged (section 8). Return the number of runs.
     """
     runs = 0
-    clock = table.clock
-    while clock[0] < horizon and runs < len(log.numbers):
-        choice = ucb_choice(statistics, float(statistics.total[0]), 2.0)
+    now, last, rested = table.clock[0], table.last, table.means.shape[1]
+    means, errors = _averages(statistics)
+    while now < horizon and runs < len(log.numbers):
+        selections = float(statistics.total[0])
+        root = math.sqrt(2.0 * math.log(max(selections, 1.0)))
+        choice, largest, second = _leader(means, errors, root)
+        if not largest - second > MARGIN:
+            choice = ucb_choice(statistics, selections, 2.0)
         arms = choice + 1
-        if 2 * arms > horizon - clock[0]:
-            runs = _write(log, runs, choice, horizon - clock[0])
-            clock[0] = horizon
-            clock[CUT] = 1
+        if 2 * arms > horizon - now:
+            runs = _write(log, runs, choice, horizon - now)
+            now = horizon
+            table.clock[CUT] = 1
             break
         for position in range(arms):
-            _pull(table, order[position], noisy, generator)
+            arm = order[position]
+            mean = table.means[arm, min(now + position - last[arm], rested) - 1]
+            last[arm] = now + arms + position  # its pull in the second play
+            _reward(mean, noisy, generator)
         earned = 0.0
         for position in range(arms):
-            earned += _pull(table, order[position], noisy, generator)
+            mean = table.means[order[position], min(arms, rested) - 1]
+            earned += _reward(mean, noisy, generator)
+        now += 2 * arms
         observe(statistics, choice, earned / arms)
+        means[choice], errors[choice] = _average(statistics, choice)
         runs = _write(log, runs, choice, 2 * arms)
+    table.clock[0] = now
+    return runs
+
+
+@compiled
+def play_ucb(
+    table: Table,
+    statistics: Statistics,
+    scale: float,
+    horizon: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    log: Log,
+) -> int:
+    """Play UCB over single arms until the horizon or until the log is full.
+
+    An arm is pulled again and again while its index must be the largest: those of the others rise
+    no faster than sqrt(scale ln n), which is concave. Where rounding could decide, `ucb_choice`
+    does.
+    """
+    runs = 0
+    now, counts, sums, last = table.clock[0], statistics.counts, statistics.sums, table.last
+    earlier = statistics.total[0] - now
+    rested = table.means.shape[1]
+    means, errors = _averages(statistics)
+    while now < horizon and runs < len(log.numbers):
+        rounds = float(earlier + now)
+        root = math.sqrt(scale * math.log(max(rounds, 1.0)))
+        slope = scale / (2 * root * rounds)
+        arm, largest, second = _leader(means, errors, root)
+        if not largest - second > MARGIN:
+            arm, second = ucb_choice(statistics, rounds, scale), np.inf
+        start, count, total, previous = now, counts[arm], sums[arm], last[arm]
+        while True:
+            mean = table.means[arm, min(now - previous, rested) - 1]
+            count += 1
+            total += _reward(mean, noisy, generator)
+            average, error = total / count, 1 / math.sqrt(count)
+            previous = now
+            now += 1
+            others = second + slope * (now - start) + MARGIN
+            if now == horizon or average + root * error <= others:
+                break
+        counts[arm], sums[arm], last[arm] = count, total, previous
+        means[arm], errors[arm] = average, error
+        runs = _write(log, runs, arm, now - start)
+    table.clock[0] = now
+    statistics.total[0] = earlier + now
     return runs
 
 
@@ -184,13 +282,11 @@ def play_arms(
     learner_generator: np.random.Generator,
     log: Log,
 ) -> int:
-    """Play a learner over single arms until the horizon or until the log is full."""
+    """Play a learner of another kind over single arms until the horizon or the log is full."""
     runs = 0
     window = len(statistics.window_options)
     while table.clock[0] < horizon and runs < len(log.numbers):
-        if kind == UCB:
-            arm = ucb_choice(statistics, float(statistics.total[0]), parameter)
-        elif kind == WINDOW:
+        if kind == WINDOW:
             arm = ucb_choice(statistics, float(min(statistics.total[0], window)), parameter)
         elif kind == THOMPSON:
             arm = thompson_choice(statistics, learner_generator)

@@ -15,7 +15,7 @@ from fallow.kernels import compiled
 
 Int32Array = npt.NDArray[np.int32]
 
-CLOCK, SWITCHES, PREVIOUS, CHECKPOINT = range(4)
+CLOCK = 0
 
 
 class Cycles(NamedTuple):
@@ -38,23 +38,24 @@ class Ledger(NamedTuple):
 
 
 @compiled
-def _advance(cycle: IntArray, phase: int, pulls: int, ledger: Ledger) -> None:
-    """Count so many pulls of a cycle that goes on at position `phase`.
+def _advance(
+    cycle: IntArray, phase: int, pulls: int, now: int, last: IntArray, counts: IntArray
+) -> None:
+    """Count so many pulls, from round `now` on, of a cycle that goes on at position `phase`.
 
     From the second pass on every position has a fixed delay, so two passes tell all.
     """
-    length = len(cycle)
-    width = ledger.counts.shape[1]
-    start = ledger.totals[CLOCK]
+    length, width = len(cycle), counts.shape[1]
+    place = phase
     for pull in range(min(pulls, 2 * length)):
-        arm = cycle[(phase + pull) % length]
-        delay = min(start + pull - ledger.last[arm], width)
+        arm = cycle[place]
+        place = place + 1 if place + 1 < length else 0
+        delay = min(now + pull - last[arm], width)
         again = 0 if pull < length else (pulls - 1 - pull) // length
-        ledger.counts[arm, delay - 1] += 1 + again
-        ledger.last[arm] = start + pull
-    for pull in range(max(pulls - length, 0), pulls):
-        ledger.last[cycle[(phase + pull) % length]] = start + pull
-    ledger.totals[CLOCK] += pulls
+        counts[arm, delay - 1] += 1 + again
+        last[arm] = now + pull
+    for pull in range(max(pulls - length, 2 * length), pulls):
+        last[cycle[(phase + pull) % length]] = now + pull
 
 
 @compiled
@@ -69,24 +70,32 @@ def account(
     switches: IntArray,
 ) -> None:
     """Enter runs in the ledger, and write the totals at each checkpoint that they pass."""
-    totals = ledger.totals
+    last, counts, totals = ledger.last, ledger.counts, ledger.totals
+    arms, starts = cycles.arms, cycles.starts
+    now, changes, previous, checkpoint = totals
+    width = counts.shape[1]
     for run in range(len(numbers)):
         number = numbers[run]
-        cycle = cycles.arms[cycles.starts[number] : cycles.starts[number + 1]]
-        if number != totals[PREVIOUS]:
-            totals[SWITCHES] += totals[PREVIOUS] != -1
-            totals[PREVIOUS] = number
+        start, end = starts[number], starts[number + 1]
+        changes += number != previous and previous != -1
+        previous = number
         done = 0
         while done < pulls[run]:
             step = pulls[run] - done
-            if totals[CHECKPOINT] < len(checkpoints):
-                step = min(step, checkpoints[totals[CHECKPOINT]] - totals[CLOCK])
-            _advance(cycle, done % len(cycle), step, ledger)
+            if checkpoint < len(checkpoints):
+                step = min(step, checkpoints[checkpoint] - now)
+            if end - start == 1 and step > 0:  # one arm over and over needs no loop
+                arm = arms[start]
+                counts[arm, min(now - last[arm], width) - 1] += 1
+                counts[arm, 0] += step - 1
+                last[arm] = now + step - 1
+            else:
+                phase = done % (end - start)
+                _advance(arms[start:end], phase, step, now, last, counts)
             done += step
-            while (
-                totals[CHECKPOINT] < len(checkpoints)
-                and checkpoints[totals[CHECKPOINT]] == totals[CLOCK]
-            ):
-                rewards[totals[CHECKPOINT]] = (ledger.counts * means).sum()
-                switches[totals[CHECKPOINT]] = totals[SWITCHES]
-                totals[CHECKPOINT] += 1
+            now += step
+            while checkpoint < len(checkpoints) and checkpoints[checkpoint] == now:
+                rewards[checkpoint] = (counts * means).sum()
+                switches[checkpoint] = changes
+                checkpoint += 1
+    totals[:] = now, changes, previous, checkpoint

@@ -1,0 +1,129 @@
+"""How does the cost of a run grow with the horizon, learner by learner?"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+import fallow
+from benchmarks.minimal import minimal_ucb1
+from benchmarks.pictures import Axes, log_log
+from benchmarks.ratios import Ratio, duration, in_turns
+from benchmarks.section import Section
+from fallow.learners.named import LEARNERS, build_learner
+
+POWERS = range(3, 16)
+SHOWN = (3, 6, 9, 12, 15)
+STEADY = 5
+"""The power of T from which the growth of flat learners is told."""
+LIMIT = 4.0
+"""Seconds that a run may be expected to take."""
+BASELINE_ROUNDS = 10**6
+
+
+def measure() -> Section:
+    rows = []
+    curves = {}
+    for name in LEARNERS:
+        print(f"  {name}", flush=True)
+        times, growth = _times(name)
+        curves[name] = ([10**power for power in times], list(times.values()))
+        rows.append(
+            (
+                f"`{name}`",
+                _growth(times),
+                *(_cell(power, times) for power in SHOWN),
+                f"10^{max(times)}: {growth}",
+            )
+        )
+    shown = [f"T = 10^{power}" for power in SHOWN]
+    last = "T = 10^3, times as fast as the longest"
+    return Section(
+        "Cost against the horizon",
+        ("learner", "growth", *shown, last),
+        rows,
+        "Time of one run on Figure 2's family, seed 3, medians of 5, with checkpoints=[T] and the "
+        "learners told what they may know. In brackets is the power of T by which the cost grows, "
+        f"from 10^{STEADY} to 10^{POWERS[-1]} or else over the last two horizons: below 0.1 flat, "
+        f"above 0.6 linear. A run that was expected to take more than {LIMIT:g} s was not made; "
+        "*in italics* what it would take, if linear from there.",
+        pictures={
+            "horizon.svg": log_log(
+                [Axes("Figure 2's family, k = 7", "T", "seconds a run", curves)], list(curves)
+            )
+        },
+    )
+
+
+def measure_speed() -> Section:
+    instance = fallow.catalog.figure2(seed=3)
+    baseline = f"{BASELINE_ROUNDS:,} rounds of UCB1 in a numba loop"
+    works: dict[str, Callable[[], object]] = {
+        baseline: lambda: minimal_ucb1(instance.means, BASELINE_ROUNDS, np.random.default_rng(0))
+    }
+    works |= {name: partial(_run, name, 10**4) for name in LEARNERS}
+    times = in_turns(works, repeats=9)
+    ratios = [
+        Ratio.of(f"learners: {name}, T = 10^4, against {baseline}", times[baseline], times[name])
+        for name in LEARNERS
+    ]
+    rows = [
+        (f"`{name}`", duration(median(times[name])), str(ratio))
+        for name, ratio in zip(LEARNERS, ratios, strict=True)
+    ]
+    return Section(
+        "Cost of 10^4 rounds, learner by learner",
+        ("learner", "a run", "times as fast as the numba loop"),
+        rows,
+        f"As above; the numba loop plays {baseline.partition(' in')[0]} (`minimal_ucb1`), in "
+        f"{duration(median(times[baseline]))}.",
+        ratios,
+    )
+
+
+def _run(name: str, horizon: int) -> None:
+    instance = fallow.catalog.figure2(seed=3)
+    learner = build_learner(name, instance, horizon, 0)
+    fallow.simulate(instance, learner, horizon, 0, checkpoints=[horizon])
+
+
+def _times(name: str) -> tuple[dict[int, float], Ratio]:
+    """Return the time of a run by the power of its horizon, and the last against the first."""
+    times: dict[int, float] = {}
+    for power in POWERS:
+        works = {"short": partial(_run, name, 10**3), "long": partial(_run, name, 10**power)}
+        taken = in_turns(works)
+        times[power] = median(taken["long"])
+        growth = Ratio.of(name, taken["long"], taken["short"])
+        grown = times[power] / times.get(power - 1, times[power])
+        if times[power] * grown > LIMIT:
+            break
+    return times, growth
+
+
+def _exponent(times: dict[int, float]) -> float:
+    """Return by what power of T the cost grows, at the end."""
+    last = max(times)
+    first = last - 1 if last < POWERS[-1] else STEADY
+    return math.log10(times[last] / times[first]) / (last - first)
+
+
+def _growth(times: dict[int, float]) -> str:
+    exponent = _exponent(times)
+    if exponent < 0.1:
+        return f"flat ({exponent:.2f})"
+    if exponent < 0.6:
+        return f"slow ({exponent:.2f})"
+    last = max(times)
+    each = (times[last] - times[last - 1]) / (10**last - 10 ** (last - 1))
+    pace = f"{1e9 * each:.3g} ns" if each < 1e-6 else f"{1e6 * each:.3g} µs"
+    return f"linear ({exponent:.2f}), {pace} a round"
+
+
+def _cell(power: int, times: dict[int, float]) -> str:
+    if power in times:
+        return duration(times[power])
+    last = max(times)
+    return f"*{duration(times[last] * 10 ** (power - last))}*"
