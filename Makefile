@@ -41,7 +41,7 @@ $(READY): pyproject.toml constraints.txt
 
 $(BENCH_READY): pyproject.toml constraints.txt benchmarks/peers.txt
 	$(call new_environment,.venv-bench)
-	PIP_CONSTRAINT=constraints.txt .venv-bench/bin/pip $(INSTALL) --editable '.[cli,data,plot]' \
+	PIP_CONSTRAINT=constraints.txt .venv-bench/bin/pip $(INSTALL) --editable '.[cli,cluster,data,plot]' \
 		--requirement benchmarks/peers.txt
 	@touch $@
 

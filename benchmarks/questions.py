@@ -11,6 +11,7 @@ from benchmarks import (
     ranking_learners,
     regret,
     rotation,
+    scaling,
     simulation,
     size,
     startup,
@@ -57,6 +58,8 @@ QUESTIONS: tuple[Question, ...] = (
     rotation.measure,
     rotation.measure_costs,
     rotation.measure_speed,
+    scaling.measure,
+    scaling.measure_memory,
     startup.measure,
     startup.measure_demo,
 )

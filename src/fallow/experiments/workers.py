@@ -143,7 +143,7 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                 started = start_cluster(
                     n_workers=int(number),
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any port, seen from here only
                     silence_logs=logging.CRITICAL,
                 )
             scheduler = stack.enter_context(started)
