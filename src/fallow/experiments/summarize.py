@@ -13,6 +13,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.experiments.folder import read_tallies
 from fallow.experiments.play import MEASURES
 from fallow.experiments.spec import Spec
+from fallow.experiments.tally import Tally
 from fallow.frames import frame
 from fallow.intervals import Estimate
 
@@ -75,34 +76,35 @@ class Curve:
 def summarize(folder: Path) -> tuple[Spec, list[Curve]]:
     """Return the spec of a folder, and its curves by point, cost and learner."""
     spec, tallies = read_tallies(folder)
-    curves = []
+    curves: list[Curve] = []
     for point, tally in zip(spec.points, tallies, strict=True):
-        rounds = spec.at(point).rounds()
-        found = tally.moments()
-        means, half_widths = found.estimate()
-        quantiles = tally.quantiles(QUANTILES)
-        share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(MEASURES)))
-        for measure, cost in enumerate(spec.switching_costs):
-            for place, learner in enumerate(spec.learners):
-                regret_curve, share_curve, switches_curve = (
-                    Estimate(means[row, place], half_widths[row, place])
-                    for row in (measure, share, switches)
-                )
-                curves.append(
-                    Curve(
-                        point,
-                        cost,
-                        learner,
-                        found.count,
-                        rounds,
-                        regret_curve,
-                        share_curve,
-                        switches_curve,
-                        float(means[ranking, place, -1]),
-                        quantiles[:, measure, place],
-                    )
-                )
+        curves += _curves(spec, point, tally)
     return spec, curves
+
+
+def _curves(spec: Spec, point: float | None, tally: Tally) -> Iterator[Curve]:
+    rounds = spec.at(point).rounds()
+    moments, quantiles = tally.moments(), tally.quantiles(QUANTILES)
+    means, half_widths = moments.estimate()
+    # As `measured` has them: regret at each cost first.
+    share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(MEASURES)))
+    for regret, cost in enumerate(spec.switching_costs):
+        for place, learner in enumerate(spec.learners):
+            estimates = (
+                Estimate(means[measure, place], half_widths[measure, place])
+                for measure in (regret, share, switches)
+            )
+            ranking_rounds = float(means[ranking, place, -1])
+            yield Curve(
+                point,
+                cost,
+                learner,
+                moments.count,
+                rounds,
+                *estimates,
+                ranking_rounds,
+                quantiles[:, regret, place],
+            )
 
 
 def summary_frame(curves: list[Curve]) -> DataFrame:
