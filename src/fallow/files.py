@@ -1,5 +1,6 @@
 """Files that are whole or absent."""
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,19 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def sealed(content: bytes) -> bytes:
+    """Return some content followed by its digest, so that damage is noticed."""
+    return content + hashlib.sha256(content).digest()
+
+
+def unsealed(content: bytes) -> bytes:
+    """Return what was sealed; a ValueError if it was damaged since."""
+    inner = content[:-32]
+    if sealed(inner) != content:
+        raise ValueError("a damaged file")
+    return inner
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy.typing as npt
@@ -20,18 +19,16 @@ def frame(columns: Mapping[str, npt.ArrayLike]) -> DataFrame:
     return polars.DataFrame(dict(columns))
 
 
-def parquet(rows: DataFrame) -> bytes:
-    """Return the frame as a Parquet file, the same bytes for the same rows."""
+def parquet(rows: DataFrame, note: str = "") -> bytes:
+    """Return the frame as a Parquet file with a note, the same bytes for the same rows."""
     buffer = BytesIO()
-    rows.write_parquet(buffer)
+    rows.write_parquet(buffer, metadata={"note": note})
     return buffer.getvalue()
 
 
-def read_parquet(path: Path) -> DataFrame:
-    """Return the rows of a file."""
+def read_parquet(content: bytes) -> tuple[DataFrame, str]:
+    """Return the rows and the note of a file that `parquet` made."""
     import polars
 
-    try:
-        return polars.read_parquet(path, glob=False)
-    except (polars.exceptions.PolarsError, OSError) as error:
-        raise ValueError(f"{path} must be a Parquet file: {error}") from None
+    note = polars.read_parquet_metadata(BytesIO(content))["note"]
+    return polars.read_parquet(BytesIO(content)), note

@@ -204,7 +204,7 @@ def replicate(
         {"ghost": ghost} if references is None else references,
         concentration,
     )
-    executor = ThreadPoolExecutor(workers or os.cpu_count())
+    executor = ThreadPoolExecutor(workers or cores())
     try:
         played = list(executor.map(lambda number: setting.play(number, on_run), runs))
     finally:
@@ -321,6 +321,13 @@ def joined(parts: Sequence[Replication]) -> Replication:
         np.concatenate([part.ranking_rounds for part in parts], axis=1),
         {name: np.concatenate([part.gains[name] for part in parts]) for name in first.gains},
     )
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def log_rounds(horizon: int, count: int = 50) -> IntArray:

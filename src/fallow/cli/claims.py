@@ -33,8 +33,8 @@ def claims_command(
         for name in names or []:
             checks.one_of("NAME", name, [claim.name for claim in CLAIMS])
         chosen = [claim for claim in CLAIMS if not names or claim.name in names]
-        with stage("claims", len(chosen), "nothing is kept") as advance:
-            results = run(chosen, advance)
+        with stage("claims", len(chosen), "nothing is kept") as bar:
+            results = run(chosen, bar.advance)
         if as_json:
             print(json.dumps([_row(claim, finding) for claim, finding in results], indent=2))
         else:

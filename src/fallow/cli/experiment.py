@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fallow.cli.progress import Advance, stage
+from fallow.cli.progress import Bar, stage
 from fallow.cli.signals import put_in_order_first
 from fallow.experiments.read import load_spec
 from fallow.experiments.run import Watcher, run
@@ -30,10 +30,10 @@ def run_spec(
     """Run what is missing of an experiment in its folder, and return how many runs failed."""
     total = spec.runs * len(spec.points)
     kept = f"finished runs are kept in {out}, the same command goes on from there"
-    with stage(f"runs of {spec.name}", total, kept) as advance, put_in_order_first():
-        screen = Screen(advance)
+    with stage(f"runs of {spec.name}", total, kept) as bar, put_in_order_first():
+        screen = Screen(bar)
         run(spec, out / spec.name, workers, rows, screen)
-    for point, failure in screen.failures[:FAILURES]:
+    for point, failure in screen.failures:
         at = "" if point is None else f" --point {point!r}"
         print(
             f"fallow: a run of {spec.name} failed: {failure.message}; to see it alone: "
@@ -41,24 +41,37 @@ def run_spec(
             file=sys.stderr,
         )
     if screen.failed:
-        print(f"fallow: {screen.failed} of {total} runs of {spec.name} failed", file=sys.stderr)
+        print(
+            f"fallow: {screen.failed} of {total} runs of {spec.name} failed, and are missing from "
+            f"its curves; to play them again, remove {out / spec.name}",
+            file=sys.stderr,
+        )
     return screen.failed
 
 
 class Screen(Watcher):
     """Moves a bar, and keeps what is to be said when it has gone."""
 
-    def __init__(self, advance: Advance) -> None:
-        self.advance = advance
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
         self.failed = 0
         self.failures: list[tuple[float | None, Failure]] = []
 
-    def done(self, point: float | None, runs: int, tally: Tally) -> None:
+    def found(self, point: float | None, tally: Tally) -> None:
+        """Start the bar further on."""
+        self.bar.found(len(tally), tally.failed)
+        self._keep(point, tally)
+
+    def done(self, point: float | None, tally: Tally) -> None:
         """Move the bar."""
-        self.advance(runs, tally.failed)
-        self.failed += tally.failed
-        self.failures += [(point, failure) for failure in tally.failures]
+        self.bar.advance(len(tally), tally.failed)
+        self._keep(point, tally)
 
     def damaged(self, message: str) -> None:
         """Say what is wrong with a file."""
         print(f"fallow: {message}", file=sys.stderr)
+
+    def _keep(self, point: float | None, tally: Tally) -> None:
+        self.failed += tally.failed
+        new = [(point, failure) for failure in tally.failures]
+        self.failures = [*self.failures, *new][:FAILURES]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -17,13 +16,6 @@ from rich.progress import (
 from rich.text import Text
 
 from fallow.cli import signals
-
-
-class Advance(Protocol):
-    """Is told of steps that were done, some of which may have failed."""
-
-    def __call__(self, count: int, failed: int = 0) -> None:
-        """Move the bar."""
 
 
 class FailuresColumn(ProgressColumn):
@@ -43,12 +35,44 @@ class RateColumn(ProgressColumn):
         return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
 
 
-@contextmanager
-def stage(steps: str, total: int, meaning: str) -> Iterator[Advance]:
-    """Show a bar with count, rate, time left and failures while a stage of work is done.
+class Bar:
+    """A bar with count, rate, time left and failures.
 
-    The bar goes to standard error, vanishes when the stage is done, and is not there at all where
-    nobody would see it move.
+    It goes to standard error, and is not there at all where nobody would see it move.
+    """
+
+    def __init__(self, steps: str, total: int) -> None:
+        self.done = self._failed = 0
+        console = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            RateColumn(),
+            TimeRemainingColumn(),
+            FailuresColumn(),
+        )
+        self.progress = Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        )
+        self._task = self.progress.add_task(steps, total=total, failed=0)
+
+    def found(self, count: int, failed: int = 0) -> None:
+        """Take note of steps that were done before; the clock starts anew."""
+        self.done += count
+        self._failed += failed
+        self.progress.reset(self._task, completed=self.done, failed=self._failed)
+
+    def advance(self, count: int, failed: int = 0) -> None:
+        """Take note of steps just done."""
+        self.done += count
+        self._failed += failed
+        self.progress.update(self._task, completed=self.done, failed=self._failed)
+
+
+@contextmanager
+def stage(steps: str, total: int, meaning: str) -> Iterator[Bar]:
+    """Show a bar while a stage of work is done; it vanishes when that is over.
 
     Parameters
     ----------
@@ -56,30 +80,10 @@ def stage(steps: str, total: int, meaning: str) -> Iterator[Advance]:
         What the work consists of, and how many there are.
     meaning
         What Ctrl-C and SIGTERM mean for the work so far.
-
-    Yields
-    ------
-    A function to be called with the number of steps just done and, if some failed, how many.
     """
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        RateColumn(),
-        TimeRemainingColumn(),
-        FailuresColumn(),
-    )
-    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task = progress.add_task(steps, total=total, failed=0)
-
-    def advance(count: int, failed: int = 0) -> None:
-        before = progress.tasks[0].fields["failed"]
-        progress.update(task, advance=count, failed=before + failed)
-
-    def what_is_done() -> str:
-        progress.stop()
-        return f" after {progress.tasks[0].completed:.0f} of {total} {steps}, {meaning}"
-
-    with signals.consequence(what_is_done), progress:
-        yield advance
+    bar = Bar(steps, total)
+    with (
+        signals.consequence(lambda: f" after {bar.done} of {total} {steps}, {meaning}"),
+        bar.progress,
+    ):
+        yield bar

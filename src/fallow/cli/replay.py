@@ -28,8 +28,9 @@ def replay_command(
 
         spec = load_spec(file)
         if point not in spec.points:
-            allowed = "left out" if spec.sweep is None else f"one of {spec.sweep[1]}"
-            raise ValueError(f"--point must be {allowed}, got {point}")
+            points = ", ".join(map(str, spec.points))
+            allowed = "left out" if spec.sweep is None else f"one of {points}"
+            raise ValueError(f"--point must be {allowed}, got {point or 'none'}")
         if not 0 <= run < spec.runs:
             raise ValueError(f"RUN must be from 0 to {spec.runs - 1}, got {run}")
         setting = setting_of(spec.at(point))

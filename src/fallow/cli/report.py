@@ -47,17 +47,17 @@ def report_command(
                 run_spec(file, spec, results, workers)  # quick figures first
                 draw_folder(results / spec.name)
                 print(f"{results / spec.name / 'figure.png'}: {spec.title}", flush=True)
-        with stage("claims", len(CLAIMS), kept) as advance:
-            findings = check(CLAIMS, advance)
-        with stage("instances for the planners", DRAWS, kept) as advance:
-            planners = compare_planners(advance)
+        with stage("claims", len(CLAIMS), kept) as bar:
+            findings = check(CLAIMS, bar.advance)
+        with stage("instances for the planners", DRAWS, kept) as bar:
+            planners = compare_planners(bar.advance)
         shown = []
         for spec in specs:
             folder = results / spec.name
             shown.append(Result(*summarize(folder), (folder / "figure.svg").read_bytes()))
         content = Content(shown, findings, planners, table)
-        with stage("figures of the page", len(specs), kept) as advance:
-            write_whole(out / "index.html", html(content, advance).encode())
+        with stage("figures of the page", len(specs), kept) as bar:
+            write_whole(out / "index.html", html(content, bar.advance).encode())
         print(f"{out / 'index.html'}: open it in a browser")
         if reproduction is not None:
             write_whole(reproduction, markdown(content).encode())

@@ -9,6 +9,8 @@ from types import FrameType
 from typing import NoReturn
 
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+CLEAR_LINE_SHOW_CURSOR = "\r\x1b[K\x1b[?25h"
+"""What a progress bar leaves to be done."""
 _consequences: list[Callable[[], str]] = [lambda: ", no file is half written"]
 
 
@@ -48,7 +50,7 @@ def consequence(text: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def put_in_order_first() -> Iterator[None]:
-    """Raise `Ended` at the first signal, where no compiled code runs in the main thread."""
+    """Raise `Ended` at the first signal, while the main thread only waits, adds up and writes."""
     before = {number: signal.signal(number, _raise) for number in SIGNALS}
     try:
         yield
@@ -72,6 +74,8 @@ def _message(number: int) -> str:
 
 
 def _exit(number: int, message: str) -> NoReturn:
+    if sys.stderr.isatty():
+        print(CLEAR_LINE_SHOW_CURSOR, end="", file=sys.stderr)
     print(message, file=sys.stderr, flush=True)
     sys.stdout.flush()
     os._exit(128 + number)

@@ -107,7 +107,7 @@ def _study(
 
     from fallow.cli.progress import stage  # slow to import, and not needed for --help
 
-    with stage("runs", runs * len(names), "nothing was written") as advance:
+    with stage("runs", runs * len(names), "nothing was written") as bar:
         return replicate(
             source,
             {name: factory(name) for name in names},
@@ -117,7 +117,7 @@ def _study(
             workers,
             cast(Rewards, rewards),
             references={"ghost": ghost, "optimum": optimum_or_bound},
-            on_run=lambda: advance(1),
+            on_run=lambda: bar.advance(1),
         )
 
 

@@ -39,8 +39,8 @@ def tournament_command(
         table = []
         for file, spec in specs.items():
             run_spec(file, spec, out, rows=True)
-            with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as advance:
-                table += standings(out / spec.name, advance)[1]
+            with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as bar:
+                table += standings(out / spec.name, bar.advance)[1]
         write_whole(out / "standings.json", written(table))
         learners, families, shares = matrix(table)
         for kind in ("svg", "png"):

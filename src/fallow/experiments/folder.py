@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -11,14 +12,15 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
 
 from fallow import frames
+from fallow.experiments.play import setting_of
 from fallow.experiments.spec import Spec
-from fallow.experiments.tally import Tally
+from fallow.experiments.tally import Failure, Tally
 from fallow.files import remove_unfinished, write_whole
 from fallow.replicate import Replication, joined
 
@@ -42,9 +44,17 @@ class Piece:
         """The point as rows hold it, NaN without a sweep."""
         return math.nan if self.point is None else self.point
 
-    def path(self, folder: Path) -> Path:
-        """Return where its rows are kept."""
-        return folder / f"rows-{self.place:03}-{self.runs.start:07}.parquet"
+    @property
+    def stem(self) -> str:
+        """How the name of its file begins; the digest of the file follows."""
+        return f"rows-{self.place:03}-{self.runs.start:07}"
+
+
+class Rows(NamedTuple):
+    """The totals of the runs of a piece, and those that failed."""
+
+    study: Replication
+    failures: list[Failure]
 
 
 def pieces(spec: Spec) -> Iterator[Piece]:
@@ -104,6 +114,8 @@ def _write_manifest(spec: Spec, folder: Path) -> None:
                     f"got {key} {found[key]}; use another folder, or remove this one"
                 )
         manifest["started"] = found["started"]
+        if json.loads(json.dumps(manifest)) == found:
+            return
     elif any(folder.glob("tally-*.npz")) or any(folder.glob("rows-*.parquet")):
         raise ValueError(
             f"{folder} must hold runs with their {MANIFEST}, got runs without; use another folder, "
@@ -150,31 +162,35 @@ def _owner(spec: Spec, place: int) -> str:
     return f"{spec.digest()} {place}"
 
 
-def write_rows(piece: Piece, study: Replication, folder: Path) -> None:
-    """Write the rows of a piece."""
-    rows = study.frame()
-    rows.insert_column(0, frames.frame({"point": np.full(len(rows), piece.number)})["point"])
-    write_whole(piece.path(folder), frames.parquet(rows))
+def write_rows(piece: Piece, rows: Rows, folder: Path) -> None:
+    """Write the rows of a piece; the name tells the digest, so that damage is noticed."""
+    frame = rows.study.frame()
+    frame.insert_column(0, frames.frame({"point": np.full(len(frame), piece.number)})["point"])
+    content = frames.parquet(frame, json.dumps(rows.failures))
+    write_whole(folder / f"{piece.stem}-{_digest(content)}.parquet", content)
 
 
-def read_rows(spec: Spec, piece: Piece, folder: Path) -> Replication | None:
-    """Return the totals of a piece, None if there are none, after a check that they are its own."""
-    path = piece.path(folder)
-    if not path.exists():
+def read_rows(spec: Spec, piece: Piece, folder: Path) -> Rows | None:
+    """Return the rows of a piece, None if there are none, after a check that they are whole."""
+    paths = sorted(folder.glob(f"{piece.stem}-*.parquet"))
+    if not paths:
         return None
-    rows = frames.read_parquet(path)
-    study = Replication.from_frame(rows)
-    found = study.learners, study.rounds.tolist()
-    own = tuple(spec.learners), spec.at(piece.point).rounds().tolist()
-    points = rows["point"].to_numpy() if "point" in rows.columns else np.array([])
-    if found != own or not np.array_equal(np.unique(points), [piece.number], equal_nan=True):
-        raise ValueError(f"{path} must hold rows of its point and learners, got other rows")
-    if study.runs != tuple(piece.runs):
-        raise ValueError(
-            f"{path} must hold runs {piece.runs.start} to {piece.runs.stop - 1}, "
-            f"got {len(study.runs)} runs from {study.runs[0]} to {study.runs[-1]}"
-        )
-    return study
+    content = paths[0].read_bytes()
+    if paths[0].stem != f"{piece.stem}-{_digest(content)}":
+        raise ValueError(f"{paths[0]} must have the digest in its name, got a damaged file")
+    frame, note = frames.read_parquet(content)
+    failures = [Failure(*each) for each in json.loads(note)]
+    setting = setting_of(spec.at(piece.point))
+    study = setting.collected([], []) if frame.is_empty() else Replication.from_frame(frame)
+    runs = sorted([*study.runs, *(failure.run for failure in failures)])
+    points = frame["point"].fill_nan(None).unique().to_list() or [piece.point]
+    if runs != list(piece.runs) or points != [piece.point]:
+        raise ValueError(f"{paths[0]} must hold runs of its own place, got others")
+    return Rows(study, failures)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def read_tallies(folder: Path) -> tuple[Spec, list[Tally]]:
@@ -208,14 +224,13 @@ def read_results(folder: Path) -> tuple[Spec, list[Replication]]:
         parts = []
         for piece in group:
             try:
-                study = read_rows(spec, piece, folder)
+                rows = read_rows(spec, piece, folder)
             except ValueError as error:
                 raise ValueError(f"{error}; start `fallow run --rows`, which mends it") from None
-            if study is None:
-                path = piece.path(folder)
+            if rows is None:
                 raise ValueError(
-                    f"{path} must hold rows, got no such file; start `fallow run --rows`"
+                    f"{folder} must hold rows, got no {piece.stem}; start `fallow run --rows`"
                 )
-            parts.append(study)
+            parts.append(rows.study)
         studies.append(joined(parts))
     return spec, studies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from importlib.metadata import version
 
 from fallow.experiments.folder import Piece
@@ -18,8 +18,10 @@ SECONDS = 0.5
 """How long a task is meant to take: long against handing it out, short against the whole."""
 RUNS = 16 * BLOCK
 """Most runs in a task, whose values are in memory together."""
-AHEAD = 4
-"""Tasks handed out for each worker, so that none waits while the oldest task is under way."""
+AHEAD = 2
+"""Tasks that each worker has before it, so that it never waits for the next."""
+KEPT = 32
+"""Tasks for each worker whose results may wait for those of an earlier one."""
 
 
 def played(
@@ -34,31 +36,26 @@ def played(
     waiting = deque((piece, piece.runs) for piece in missing if piece.runs)
     under_way: deque[tuple[Piece, range, Future[Part]]] = deque()
     texts = {place: json.dumps(spec.at(point).values()) for place, point in enumerate(spec.points)}
-    try:
-        while waiting or under_way:
-            count = workers.count()
-            while waiting and len(under_way) < AHEAD * count:
-                piece, runs = waiting.popleft()
-                size = task_size(runs, cost.get(piece.place), left, count)
-                task = Task(texts[piece.place], runs[:size], rows, version("fallow"))
-                under_way.append((piece, task.runs, workers.executor.submit(play, task)))
-                left -= size
-                if size < len(runs):
-                    waiting.appendleft((piece, runs[size:]))
-            piece, runs, future = under_way.popleft()
-            part = future.result()
-            cost[piece.place] = part.seconds / len(runs)
-            yield piece, part
-    except BrokenExecutor:
-        raise OSError(
-            "a worker process was ended from outside, most likely for want of memory; start the "
-            "same command again, with fewer workers: it goes on from there"
-        ) from None
-    except CancelledError:
-        raise OSError(
-            "the connection to the cluster was lost; start the same command again when the cluster "
-            "is there: it goes on from there"
-        ) from None
+    while waiting or under_way:
+        count = workers.count()
+        busy = [future for _, _, future in under_way if not future.done()]
+        while waiting and len(busy) < AHEAD * count and len(under_way) < KEPT * count:
+            piece, runs = waiting.popleft()
+            size = task_size(runs, cost.get(piece.place), left, count)
+            task = Task(texts[piece.place], runs[:size], rows, version("fallow"))
+            busy.append(workers.executor.submit(play, task))
+            under_way.append((piece, task.runs, busy[-1]))
+            left -= size
+            if size < len(runs):
+                waiting.appendleft((piece, runs[size:]))
+        piece, runs, future = under_way[0]
+        if not future.done():
+            wait(busy, return_when=FIRST_COMPLETED)
+            continue
+        under_way.popleft()
+        part = future.result()
+        cost[piece.place] = part.seconds / len(runs)
+        yield piece, part
 
 
 def task_size(runs: range, cost: float | None, left: int, workers: int) -> int:

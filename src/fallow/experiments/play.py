@@ -46,6 +46,7 @@ class Part(NamedTuple):
 
     tally: Tally
     rows: Replication | None
+    failures: list[Failure]
     seconds: float
 
 
@@ -84,10 +85,7 @@ def _read(text: str) -> tuple[Setting, tuple[float, ...]]:
 
 
 def play(task: Task) -> Part:
-    """Play the runs of a task one after the other; a run that raises does not end the others.
-
-    Only memory that runs out does: it says nothing about the run.
-    """
+    """Play the runs of a task one after the other; a run that raises does not end the others."""
     check_version(task.version, version("fallow"), "a worker")
     start = time.perf_counter()
     with _reading:  # threads that begin together would all compute the same
@@ -96,14 +94,13 @@ def play(task: Task) -> Part:
     for number in task.runs:
         try:
             played[number] = setting.play(number)
-        except MemoryError:
-            raise
         except Exception as error:
             notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
             failures.append(Failure(number, f"{type(error).__name__}: {error}{notes}"))
     study = setting.collected(list(played), list(played.values()))
     counted = tally(task.runs, study.runs, measured(study, costs), failures)
-    return Part(counted, study if task.rows else None, time.perf_counter() - start)
+    rows = study if task.rows else None
+    return Part(counted, rows, failures, time.perf_counter() - start)
 
 
 MEASURES = ("share", "switches", "ranking_rounds")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from fallow.experiments.folder import (
     Piece,
+    Rows,
     entered,
     pieces,
     read_rows,
@@ -31,8 +32,11 @@ SAVE_SECONDS = 1.0
 class Watcher:
     """Is told how a run goes on; does nothing unless a subclass does."""
 
-    def done(self, point: float | None, runs: int, failures: Tally) -> None:
-        """Take note that runs were done, or found done, some of them in vain."""
+    def found(self, point: float | None, tally: Tally) -> None:
+        """Take note of runs that were done before."""
+
+    def done(self, point: float | None, tally: Tally) -> None:
+        """Take note of runs that were done and are kept, or will be at the next save."""
 
     def damaged(self, message: str) -> None:
         """Take note of what is wrong with a file, whose runs are played again."""
@@ -83,24 +87,27 @@ def _run_tallies(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -
             watcher.damaged(f"{error}; its runs are played again")
         tallies.append(found)
         missing.append(Piece(place, point, range(found.stop, spec.runs)))
-        watcher.done(point, found.stop, found)
+        watcher.found(point, found)
     changed: set[int] = set()
-    saved = time.monotonic()
+    save_at = time.monotonic() + SAVE_SECONDS
 
     def save() -> None:
+        nonlocal save_at
+        start = time.monotonic()
         while changed:
             place = min(changed)
             write_tally(spec, place, tallies[place], folder)
             changed.remove(place)
+        end = time.monotonic()
+        save_at = end + max(SAVE_SECONDS, 20 * (end - start))
 
     try:
         for piece, part in played(spec, missing, rows=False, workers=workers):
             tallies[piece.place] = tallies[piece.place].extended(part.tally)
             changed.add(piece.place)
-            watcher.done(piece.point, len(part.tally), part.tally)
-            if time.monotonic() - saved > SAVE_SECONDS:
+            watcher.done(piece.point, part.tally)
+            if time.monotonic() > save_at:
                 save()
-                saved = time.monotonic()
     finally:
         save()
 
@@ -108,27 +115,34 @@ def _run_tallies(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -
 def _run_rows(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> None:
     missing: dict[Piece, None] = {}  # in order
     for piece in pieces(spec):
+        rows = None
         try:
-            if read_rows(spec, piece, folder) is None:
-                missing[piece] = None
+            rows = read_rows(spec, piece, folder)
         except ValueError as error:
             watcher.damaged(f"{error}; its runs are played again")
+        if rows is None:
             missing[piece] = None
+        else:
+            watcher.found(piece.point, _tally(spec, piece, rows))
     parts = played(spec, list(missing), rows=True, workers=workers)
-    parts_by_piece = groupby(parts, key=itemgetter(0))
-    whole = {place: Tally() for place in range(len(spec.points))}
-    for piece in pieces(spec):
-        kept = read_rows(spec, piece, folder) if piece not in missing else None
-        if kept is not None:
-            values = measured(kept, spec.switching_costs)
-            whole[piece.place] = whole[piece.place].extended(tally(piece.runs, kept.runs, values))
-            watcher.done(piece.point, len(piece.runs), Tally())
-            continue
-        studies = []
-        for _, part in next(parts_by_piece)[1]:
-            studies += [part.rows] if part.rows else []
-            whole[piece.place] = whole[piece.place].extended(part.tally)
-            watcher.done(piece.point, len(part.tally), part.tally)
-        write_rows(piece, joined(studies), folder)
-    for place, found in whole.items():
-        write_tally(spec, place, found, folder)
+    for piece, group in groupby(parts, key=itemgetter(0)):
+        studies, failures = [], []
+        for _, part in group:
+            assert part.rows is not None
+            studies.append(part.rows)
+            failures += part.failures
+        rows = Rows(joined(studies), failures)
+        write_rows(piece, rows, folder)
+        watcher.done(piece.point, _tally(spec, piece, rows))
+    for place, group_of_pieces in groupby(pieces(spec), key=attrgetter("place")):
+        whole = Tally()
+        for piece in group_of_pieces:
+            rows = read_rows(spec, piece, folder)
+            assert rows is not None
+            whole = whole.extended(_tally(spec, piece, rows))
+        write_tally(spec, place, whole, folder)
+
+
+def _tally(spec: Spec, piece: Piece, rows: Rows) -> Tally:
+    values = measured(rows.study, spec.switching_costs)
+    return tally(piece.runs, rows.study.runs, values, rows.failures)

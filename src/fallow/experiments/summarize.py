@@ -90,19 +90,16 @@ def _curves(spec: Spec, point: float | None, tally: Tally) -> Iterator[Curve]:
     share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(MEASURES)))
     for regret, cost in enumerate(spec.switching_costs):
         for place, learner in enumerate(spec.learners):
-            estimates = (
-                Estimate(means[measure, place], half_widths[measure, place])
-                for measure in (regret, share, switches)
-            )
-            ranking_rounds = float(means[ranking, place, -1])
             yield Curve(
                 point,
                 cost,
                 learner,
                 moments.count,
                 rounds,
-                *estimates,
-                ranking_rounds,
+                Estimate(means[regret, place], half_widths[regret, place]),
+                Estimate(means[share, place], half_widths[share, place]),
+                Estimate(means[switches, place], half_widths[switches, place]),
+                float(means[ranking, place, -1]),
                 quantiles[:, regret, place],
             )
 
