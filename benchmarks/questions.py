@@ -59,6 +59,7 @@ QUESTIONS: tuple[Question, ...] = (
     rotation.measure_costs,
     rotation.measure_speed,
     scaling.measure,
+    scaling.measure_adding,
     scaling.measure_memory,
     startup.measure,
     startup.measure_demo,

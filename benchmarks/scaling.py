@@ -5,10 +5,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from functools import reduce
 from itertools import count
 from pathlib import Path
 from statistics import median
+
+import numpy as np
 
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
@@ -16,6 +18,7 @@ from fallow.experiments.play import setting_of
 from fallow.experiments.read import load_spec
 from fallow.experiments.run import run
 from fallow.experiments.spec import Spec
+from fallow.experiments.tally import Tally, tally
 from fallow.experiments.workers import PATIENCE, Workers, cluster_workers, local_workers
 
 SPEC = """
@@ -36,8 +39,9 @@ from fallow.experiments.read import load_spec
 from fallow.experiments.run import run
 if __name__ == "__main__":
     run(load_spec(Path(sys.argv[1])), Path(sys.argv[2]))
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        print(resource.getrusage(who).ru_maxrss / 1e3)
+    status = Path("/proc/self/status").read_text()
+    print(int(status.partition("VmHWM:")[2].split()[0]) / 1e3)
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3)
 """
 
 
@@ -51,71 +55,95 @@ def measure() -> Section:
     """Measure the same runs in a bare loop, by one and two workers here, and on a cluster."""
     rows = []
     for learner, runs in (("low-switch", 5000), ("ranking-ucb", 500)):
-        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-            crews = {
-                "one worker": stack.enter_context(local_workers(1)),
-                "two workers": stack.enter_context(local_workers(2)),
-                "a cluster of one": stack.enter_context(cluster_workers("local:1")),
-                "a cluster of two": stack.enter_context(cluster_workers("local:2")),
-            }
+        with tempfile.TemporaryDirectory() as folder:
             study = load_spec(spec(learner, 10**6, runs, Path(folder)))
-            own: dict[str, list[float]] = {}
-            works = _works(study, crews, Path(folder), own)
-            start = time.monotonic()
-            while time.monotonic() - start < 3 * PATIENCE:  # who plays is settled by then
-                works["two workers"]()
-            times = in_turns(works)
+            times = _local_times(study, Path(folder)) | _cluster_times(study, Path(folder))
         bare = times.pop("a bare loop")
-        rows.append((f"`{learner}`, {runs:,} runs", "a bare loop", spread(bare), "", "", ""))
+        rows.append((f"`{learner}`, {runs:,} runs", "a bare loop", spread(bare), "", ""))
         for name, seconds in times.items():
-            ratio = Ratio.of(f"many runs: {learner} by {name}, against a bare loop", bare, seconds)
+            ratio = Ratio.of(name, bare, seconds)
             overhead = 1e6 * (median(seconds) - median(bare)) / runs
             told = f"{overhead:.0f} µs" if "one" in name else ""
-            handing = f"{1e6 * median(own[name]) / runs:.0f} µs" if "cluster" in name else ""
-            rows.append((f"`{learner}`", name, spread(seconds), str(ratio), told, handing))
+            rows.append((f"`{learner}`", name, spread(seconds), str(ratio), told))
         for one, two in (("one worker", "two workers"), ("a cluster of one", "a cluster of two")):
-            ratio = Ratio.of(
-                f"many runs: {learner} by {two}, against {one}", times[one], times[two]
-            )
-            rows.append((f"`{learner}`", f"{two} against {one}", "", str(ratio), "", ""))
+            gain = Ratio.of(two, times[one], times[two])
+            rows.append((f"`{learner}`", f"{two} against {one}", "", str(gain), ""))
     return Section(
         "Many runs: what handing them out costs, and what two workers gain",
-        (
-            "study",
-            "played by",
-            "seconds",
-            "times as fast as the bare loop",
-            "overhead a run",
-            "handing out a run",
-        ),
+        ("study", "played by", "seconds", "times as fast as the bare loop", "overhead a run"),
         rows,
         "Figure 2's instance, seed 3, T = 10^6, 48 checkpoints. The bare loop plays the runs one "
         "after the other and keeps nothing; the others also tally and write what they found. A "
         "cluster is a scheduler and worker processes on this machine, started beforehand, which "
-        "share the two cores with the process that hands out the runs; the last column is the "
-        "processor time of that process.",
+        "share the two cores with the process that hands out the runs. Workers were timed in turns "
+        "with the bare loop, the clusters in turns after them, since a cluster slows down all that "
+        "is timed beside it.",
     )
 
 
-def _works(
-    study: Spec, crews: dict[str, Workers], folder: Path, own: dict[str, list[float]]
-) -> dict[str, Callable[[], object]]:
-    """Return what is to be timed; `own` is told the processor time of this process."""
+def _local_times(study: Spec, folder: Path) -> dict[str, list[float]]:
+    with local_workers(1) as one, local_workers(2) as two:
+        works = _works(study, {"one worker": one, "two workers": two}, folder / "local")
+        start = time.monotonic()
+        while time.monotonic() - start < 3 * PATIENCE:  # who plays is settled by then
+            works["two workers"]()
+        return in_turns(works)
+
+
+def _cluster_times(study: Spec, folder: Path) -> dict[str, list[float]]:
+    with cluster_workers("local:1") as one, cluster_workers("local:2") as two:
+        crews = {"a cluster of one": one, "a cluster of two": two}
+        works = _works(study, crews, folder / "cluster")
+        del works["a bare loop"]
+        return in_turns(works)
+
+
+def _works(study: Spec, crews: dict[str, Workers], folder: Path) -> dict[str, Callable[[], object]]:
     setting, number = setting_of(study), count()
 
     def bare() -> None:
         for run_number in range(study.runs):
             setting.play(run_number)
 
-    def by(name: str) -> Callable[[], None]:
-        def work() -> None:
-            start = time.process_time()
-            run(study, folder / str(next(number)), crews[name])
-            own.setdefault(name, []).append(time.process_time() - start)
+    def by(crew: Workers) -> Callable[[], None]:
+        return lambda: run(study, folder / str(next(number)), crew)
 
-        return work
+    return {"a bare loop": bare, **{name: by(crew) for name, crew in crews.items()}}
 
-    return {"a bare loop": bare, **{name: by(name) for name in crews}}
+
+def measure_adding() -> Section:
+    """Measure what the process that hands out the runs has to do for each of them."""
+    runs = 2**14
+    values = np.random.default_rng(0).random((runs, 4, 1, 48))
+    parts = {
+        size: [
+            tally(range(start, start + size), range(start, start + size), values[start:][:size])
+            for start in range(0, runs, size)
+        ]
+        for size in (1, 64, 512, 8192)
+    }
+
+    def adding(size: int) -> Callable[[], object]:
+        return lambda: reduce(Tally.extended, parts[size], Tally())
+
+    times = in_turns(
+        {
+            "sort": lambda: np.sort(values, axis=0),
+            **{str(size): adding(size) for size in parts},
+        }
+    )
+    rows = []
+    for size in map(str, parts):
+        ratio = Ratio.of(size, times["sort"], times[size])
+        rows.append((size, f"{1e6 * median(times[size]) / runs:.1f} µs", str(ratio)))
+    return Section(
+        "Many runs: adding up",
+        ("runs of a task", "for each run", "times as fast as `np.sort` of all values"),
+        rows,
+        f"{runs:,} runs of one learner, 48 checkpoints, one switching cost: what is left to do for "
+        "the process that hands out tasks of this size. A task of whole blocks of 512 runs comes "
+        "back summarised.",
+    )
 
 
 def measure_memory() -> Section:

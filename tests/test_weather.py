@@ -23,11 +23,12 @@ SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, of one megabyte."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount")
     place = tmp_path / "disk"
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], check=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    mounted = subprocess.run(mount, capture_output=True, text=True)
+    if mounted.returncode != 0:  # only root may, and not everywhere
+        pytest.skip(mounted.stderr)
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 

@@ -260,3 +260,18 @@ def test_a_worker_process_that_is_killed_ends_the_run_with_a_message(tmp_path: P
     recorder = Recorder()
     run(spec, tmp_path / "out", watcher=recorder)
     assert sum(recorder.runs) == 23
+
+
+def test_an_error_does_not_wait_for_runs_in_threads(tmp_path: Path) -> None:
+    """The disk fails while two runs of a minute are under way."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, time; from fallow.cli import main; from fallow.experiments import hand_out\n"
+        "def fail(*_, **__): raise OSError('the disk fails')\n"
+        "hand_out.play, hand_out.wait = lambda _: time.sleep(60), fail\n"
+        "main()\n"
+    )
+    words = ["run", str(written(tmp_path)), "--out", str(tmp_path / "out")]
+    command = [sys.executable, str(script), *words]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=50)
+    assert (result.returncode, result.stderr) == (2, "fallow: the disk fails\n")

@@ -1,6 +1,8 @@
 """The command line: parse, call, print."""
 
+import os
 import sys
+from contextlib import suppress
 
 try:
     from fallow.cli import catalog, claims, plan, replay, report, run, simulate, tournament
@@ -10,4 +12,27 @@ except ModuleNotFoundError as error:
         raise
     sys.exit(f"fallow: the command line needs {error.name}: install fallow with its extra 'cli'")
 
-__all__ = ["app", "catalog", "claims", "plan", "replay", "report", "run", "simulate", "tournament"]
+
+def main() -> None:
+    """Run the command line, and end with it: runs under way in threads are not waited for."""
+    try:
+        app()
+    except SystemExit as ended:
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else 0)
+
+
+__all__ = [
+    "app",
+    "catalog",
+    "claims",
+    "main",
+    "plan",
+    "replay",
+    "report",
+    "run",
+    "simulate",
+    "tournament",
+]

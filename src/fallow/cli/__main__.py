@@ -1,5 +1,5 @@
 """`python -m fallow.cli` is the command line too."""
 
-from fallow.cli import app
+from fallow.cli import main
 
-app()
+main()
