@@ -23,7 +23,7 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-# About twenty minutes on two cores.
+# About half an hour on two cores.
 bench: $(BENCH_READY)
 	.venv-bench/bin/python -m benchmarks
 
