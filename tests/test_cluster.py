@@ -13,10 +13,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import polars
+import pytest
 from test_experiments import contents, written
 
 from fallow.experiments.read import load_spec
 from fallow.experiments.run import run
+from fallow.experiments.workers import cluster_workers
 
 QUIET = {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
 
@@ -163,3 +165,10 @@ def test_a_cluster_is_started_and_ended_on_this_machine(tmp_path: Path) -> None:
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert contents(tmp_path / "out" / "test") == contents(tmp_path / "local")
+
+
+def test_a_task_that_ends_its_workers_again_and_again_is_said() -> None:
+    """Workers are started anew each time, until the scheduler gives up on the task."""
+    message = "workers were ended by the same runs again and again, .* start the same command again"
+    with pytest.raises(OSError, match=message), cluster_workers("local:1") as crew:
+        crew.executor.submit(os._exit, 1).result()
