@@ -126,14 +126,14 @@ def _run_rows(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> N
             watcher.found(piece.point, _tally(spec, piece, rows))
     parts = played(spec, list(missing), rows=True, workers=workers)
     for piece, group in groupby(parts, key=itemgetter(0)):
-        studies, failures = [], []
+        studies, failures, counted = [], [], Tally()
         for _, part in group:
             assert part.rows is not None
             studies.append(part.rows)
             failures += part.failures
-        rows = Rows(joined(studies), failures)
-        write_rows(piece, rows, folder)
-        watcher.done(piece.point, _tally(spec, piece, rows))
+            counted = counted.extended(part.tally)
+        write_rows(piece, Rows(joined(studies), failures), folder)
+        watcher.done(piece.point, counted)
     for place, group_of_pieces in groupby(pieces(spec), key=attrgetter("place")):
         whole = Tally()
         for piece in group_of_pieces:
