@@ -1,6 +1,7 @@
 """Accounts of what was played, against counting pull by pull."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -128,9 +129,10 @@ def test_a_frame_has_one_row_a_round() -> None:
 def test_rounds_that_are_not_there_are_named() -> None:
     learner = Scripted([Block((0,))])
     run = simulate(catalog.figure3(), learner, 10, seed=0)
+    wrong: Any
     for wrong in (11, -1, [3, 12], 2.5):
         with pytest.raises(ValueError, match="at must be whole rounds from 0 to 10"):
-            run.expected_reward(wrong)  # type: ignore[arg-type]
+            run.expected_reward(wrong)
     sampled = simulate(catalog.figure3(), learner, 10, seed=0, checkpoints=[5, 10])
     with pytest.raises(ValueError, match=r"at must be among the checkpoints .* got 7; add it"):
         sampled.switches([5, 7])

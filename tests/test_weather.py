@@ -28,7 +28,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
     mounted = subprocess.run(mount, capture_output=True, text=True)
     if mounted.returncode != 0:  # only root may, and not everywhere
-        pytest.skip(mounted.stderr)
+        pytest.skip(f"a disk of its own cannot be mounted here: {mounted.stderr}")
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
