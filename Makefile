@@ -7,12 +7,12 @@ BENCH_READY := .venv-bench/.ready
 INSTALL := install --quiet --disable-pip-version-check
 
 demo: $(READY)
-	$(BIN)/fallow report experiments/*.toml --out report --reproduction docs/reproduction.md \
+	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
 		--tournament docs/tournament.json
 
 # About half an hour on two cores; after a break it goes on.
 tournament: $(READY)
-	$(BIN)/fallow tournament experiments/tournament/*.toml --out report/tournament \
+	$(BIN)/python -m reproduction tournament reproduction/experiments/tournament/*.toml --out report/tournament \
 		--page docs/tournament.md
 	cp report/tournament/standings.json docs/tournament.json
 

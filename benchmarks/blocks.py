@@ -11,7 +11,7 @@ import fallow
 from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
 from fallow.arrays import FloatArray, IntArray
-from fallow.learners.named import build_learner
+from fallow.learners.registry import build_learner
 
 LEARNERS = ("low-switch", "anytime-low-switch", "ranking-ucb2", "rotation")
 POWERS = (4, 5, 6, 7)

@@ -12,7 +12,7 @@ from benchmarks.minimal import minimal_ucb1
 from benchmarks.pictures import Axes, log_log
 from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
-from fallow.learners.named import LEARNERS, build_learner
+from fallow.learners.registry import LEARNERS, build_learner
 
 POWERS = range(3, 16)
 SHOWN = (3, 6, 9, 12, 15)

@@ -12,7 +12,7 @@ from benchmarks.peers import Environment, Peer, peers
 from benchmarks.pictures import scatter
 from benchmarks.ratios import Ratio
 from benchmarks.section import Section
-from fallow.learners.named import build_learner
+from fallow.learners.registry import build_learner
 
 HORIZON = 10_000
 DRAWS = range(20)

@@ -8,7 +8,7 @@ import fallow
 from benchmarks.minimal import minimal_ucb1
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
-from fallow.learners.named import build_learner
+from fallow.learners.registry import build_learner
 from fallow.replicate import Factory, Family
 
 SEED = 1

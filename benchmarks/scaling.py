@@ -14,12 +14,12 @@ import numpy as np
 
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
-from fallow.experiments.play import setting_of
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.spec import Spec
-from fallow.experiments.tally import Tally, tally
-from fallow.experiments.workers import PATIENCE, Workers, cluster_workers, local_workers
+from fallow.studies.play import setting_of
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.spec import Spec
+from fallow.studies.tally import Tally, tally
+from fallow.studies.workers import PATIENCE, Workers, cluster_workers, local_workers
 
 SPEC = """
 horizon = {horizon}
@@ -35,8 +35,8 @@ seed = 3
 MEMORY = """
 import resource, sys
 from pathlib import Path
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
 if __name__ == "__main__":
     run(load_spec(Path(sys.argv[1])), Path(sys.argv[2]))
     status = Path("/proc/self/status").read_text()

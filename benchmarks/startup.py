@@ -35,7 +35,7 @@ def measure_demo() -> Section:
     section = _measured(
         "The demo",
         {"`make demo`": _demo},
-        f"Whole processes, {REPEATS} each. `make demo` is `fallow report` of all experiments into "
+        f"Whole processes, {REPEATS} each. `make demo` is `python -m reproduction report` of all experiments into "
         "an empty folder, once the environment is set up and the kernels are in the cache.",
     )
     return Section(section.title, section.header, section.rows, section.remark)
@@ -71,11 +71,11 @@ def _compile(code: str) -> None:
 
 def _demo() -> None:
     """Run what `make demo` runs, but write nothing into the project."""
-    experiments = sorted(map(str, (ROOT / "experiments").glob("*.toml")))
-    print("  fallow report", flush=True)
+    experiments = sorted(map(str, (ROOT / "reproduction" / "experiments").glob("*.toml")))
+    print("  make demo", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         page, tournament = f"{folder}/reproduction.md", str(ROOT / "docs" / "tournament.json")
-        command = [sys.executable, "-m", "fallow.cli", "report", *experiments, "--out"]
+        command = [sys.executable, "-m", "reproduction", "report", *experiments, "--out"]
         _run([*command, f"{folder}/report", "--reproduction", page, "--tournament", tournament])
 
 

@@ -26,8 +26,8 @@ from fallow import (
     replicate,
     simulate,
 )
-from fallow.learners.named import build_learner
-from fallow.learners.ranked import PolicyRewards
+from fallow.learners.policy_rewards import PolicyRewards
+from fallow.learners.registry import build_learner
 from fallow.trajectory import RunTrajectory
 
 SEEDS = st.integers(0, 100)

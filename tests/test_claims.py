@@ -26,11 +26,11 @@ from fallow import (
     simulate,
 )
 from fallow.arrays import FloatArray
-from fallow.claims import claim as claim_module
-from fallow.claims.claim import Claim, Finding
-from fallow.claims.listed import CLAIMS
-from fallow.cli import app
 from fallow.protocol import CheckedLearner
+from reproduction.claims import claim as claim_module
+from reproduction.claims.claim import Claim, Finding
+from reproduction.claims.registry import CLAIMS
+from reproduction.cli import app
 
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -97,22 +97,22 @@ def _swap_learners(patch: pytest.MonkeyPatch) -> None:
     def ucb(instance: Instance) -> CheckedLearner:
         return LowSwitch(instance.arms, 1000, order=instance.order.tolist())
 
-    patch.setattr("fallow.claims.studies.pi_low", low)
-    patch.setattr("fallow.claims.studies.pi_ucb", ucb)
-    patch.setattr("fallow.claims.figure_2.pi_low", low)
-    patch.setattr("fallow.claims.figure_2.pi_ucb", ucb)
+    patch.setattr("reproduction.claims.studies.pi_low", low)
+    patch.setattr("reproduction.claims.studies.pi_ucb", ucb)
+    patch.setattr("reproduction.claims.figure_2.pi_low", low)
+    patch.setattr("reproduction.claims.figure_2.pi_ucb", ucb)
 
 
 def _make_low_stubborn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fallow.claims.studies.pi_low", lambda instance, _: Stubborn(instance.arms))
+    patch.setattr("reproduction.claims.studies.pi_low", lambda instance, _: Stubborn(instance.arms))
 
 
 def _make_ucb_stubborn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fallow.claims.studies.RankingUCB", Stubborn)
+    patch.setattr("reproduction.claims.studies.RankingUCB", Stubborn)
 
 
 def _promise_everything(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fallow.claims.ranking.guarantee", lambda _: Guarantee(1, 1.0))
+    patch.setattr("reproduction.claims.ranking.guarantee", lambda _: Guarantee(1, 1.0))
 
 
 def _forget_the_second_delay(patch: pytest.MonkeyPatch) -> None:
@@ -124,27 +124,27 @@ def _forget_the_second_delay(patch: pytest.MonkeyPatch) -> None:
         delays = np.minimum(counts, ranked.shape[1]) - 1
         return np.array([[ranked[:m, delay].sum() for m in counts] for delay in delays])
 
-    patch.setattr("fallow.claims.switching.transition_totals", wrong)
+    patch.setattr("reproduction.claims.alternating.transition_totals", wrong)
 
 
 def _index_of_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fallow.claims.ranking.theorem2_index", lambda _: 1)
+    patch.setattr("reproduction.claims.ranking.theorem2_index", lambda _: 1)
 
 
 def _index_of_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fallow.claims.ranking.theorem2_index", lambda instance: instance.arms)
+    patch.setattr("reproduction.claims.ranking.theorem2_index", lambda instance: instance.arms)
 
 
 def _worst_ranking_policy(patch: pytest.MonkeyPatch) -> None:
     def worst(instance: Instance) -> FloatArray:
         return 1 - ranking_gains(instance)
 
-    patch.setattr("fallow.claims.ranking.ranking_gains", worst)
+    patch.setattr("reproduction.claims.ranking.ranking_gains", worst)
 
 
 def _without_noise(patch: pytest.MonkeyPatch) -> None:
     exact = partial(simulate, rewards="none")
-    patch.setattr("fallow.claims.learning.simulate", exact)
+    patch.setattr("reproduction.claims.learning.simulate", exact)
 
 
 def _reverse_order(patch: pytest.MonkeyPatch) -> None:
@@ -153,12 +153,14 @@ def _reverse_order(patch: pytest.MonkeyPatch) -> None:
 
 
 def _double_gaps(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fallow.claims.figure_2.ranking_gains", lambda draw: 2 * ranking_gains(draw))
+    patch.setattr(
+        "reproduction.claims.figure_2.ranking_gains", lambda draw: 2 * ranking_gains(draw)
+    )
 
 
 BREAKS: list[tuple[str, Break]] = [
-    ("periodic", lambda patch: patch.setattr("fallow.claims.planning.greedy", optimal)),
-    ("greedy", lambda patch: patch.setattr("fallow.claims.planning.greedy", optimal)),
+    ("periodic", lambda patch: patch.setattr("reproduction.claims.planning.greedy", optimal)),
+    ("greedy", lambda patch: patch.setattr("reproduction.claims.planning.greedy", optimal)),
     ("theorem-1", lambda patch: patch.setattr(maintenance, "schedule", lambda _: None)),
     ("theorem-2", _index_of_one),
     ("theorem-2-equal-delays", _index_of_all),
@@ -199,7 +201,7 @@ BREAKS: list[tuple[str, Break]] = [
     (
         "fact-1",
         lambda patch: patch.setattr(
-            "fallow.claims.switching.gain", lambda *pair: gain(*pair) - 1e-6
+            "reproduction.claims.alternating.gain", lambda *pair: gain(*pair) - 1e-6
         ),
     ),
     ("summary", _make_low_stubborn),
@@ -240,7 +242,7 @@ def test_json_has_one_row_a_claim() -> None:
 
 
 def test_a_surprise_ends_with_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.claims.planning.greedy", optimal)
+    monkeypatch.setattr("reproduction.claims.planning.greedy", optimal)
     result = runner.invoke(app, ("claims", "greedy", "not-monotone"))
     assert result.exit_code == 1
     assert "does not hold  greedy" in result.stdout

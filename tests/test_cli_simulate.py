@@ -14,7 +14,7 @@ from test_cli import run, runner
 
 from fallow import LowSwitch, catalog, ghost, simulate
 from fallow.cli import app
-from fallow.learners.named import LEARNERS
+from fallow.learners.registry import LEARNERS
 
 FAST = ("--runs", "3", "--horizon", "300")
 

@@ -16,9 +16,9 @@ import polars
 import pytest
 from test_experiments import contents, written
 
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.workers import cluster_workers
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.workers import cluster_workers
 
 QUIET = {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
 

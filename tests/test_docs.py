@@ -11,7 +11,7 @@ import pytest
 
 import fallow
 from fallow.cli import app
-from fallow.learners.named import LEARNERS
+from fallow.learners.registry import LEARNERS
 
 ROOT = Path(__file__).parent.parent
 PAPER_MAP = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")

@@ -16,12 +16,12 @@ from test_cli import runner
 
 from fallow import catalog, replicate
 from fallow.cli import app
-from fallow.experiments.folder import read_results
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import Watcher, run
-from fallow.experiments.summarize import QUANTILES, summarize, summary_frame
-from fallow.experiments.tally import Tally
-from fallow.experiments.workers import local_workers
+from fallow.studies.folder import read_results
+from fallow.studies.read import load_spec
+from fallow.studies.run import Watcher, run
+from fallow.studies.summarize import QUANTILES, summarize, summary_frame
+from fallow.studies.tally import Tally
+from fallow.studies.workers import local_workers
 
 ROOT = Path(__file__).parent.parent
 SPEC = """\

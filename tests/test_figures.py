@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fallow.experiments.draw import crossings, draw
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.summarize import summarize
 from fallow.figures import DARK, LIGHT, image
+from fallow.studies.draw import crossings, draw
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.summarize import summarize
 
 ROOT = Path(__file__).parent.parent
+EXPERIMENTS = ROOT / "reproduction" / "experiments"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parent.parent
     ],
 )
 def test_each_kind_of_figure_is_drawn_in_both_themes(tmp_path: Path, name: str) -> None:
-    spec = replace(load_spec(ROOT / "experiments" / f"{name}.toml"), runs=2, horizon=1000)
+    spec = replace(load_spec(EXPERIMENTS / f"{name}.toml"), runs=2, horizon=1000)
     run(spec, tmp_path)
     spec, curves = summarize(tmp_path)
     figure = draw(spec, curves)
@@ -51,7 +52,7 @@ def test_each_kind_of_figure_is_drawn_in_both_themes(tmp_path: Path, name: str) 
 
 
 def test_marks_bands_and_titles_are_those_of_their_panel(tmp_path: Path) -> None:
-    spec = replace(load_spec(ROOT / "experiments" / "figure3.toml"), runs=3)
+    spec = replace(load_spec(EXPERIMENTS / "figure3.toml"), runs=3)
     run(spec, tmp_path)
     spec, curves = summarize(tmp_path)
     for axes, cost in zip(draw(spec, curves).axes, (1, 0), strict=True):
@@ -72,7 +73,7 @@ def test_marks_bands_and_titles_are_those_of_their_panel(tmp_path: Path) -> None
 
 
 def test_a_sweep_over_horizons_has_a_panel_for_each(tmp_path: Path) -> None:
-    spec = load_spec(ROOT / "experiments" / "further-horizons-figure3.toml")
+    spec = load_spec(EXPERIMENTS / "further-horizons-figure3.toml")
     spec = replace(spec, runs=2, sweep=("horizon", (100, 1_000)), title="costs $5 and $6")
     run(spec, tmp_path)
     figure = draw(*summarize(tmp_path))
@@ -82,7 +83,7 @@ def test_a_sweep_over_horizons_has_a_panel_for_each(tmp_path: Path) -> None:
 
 
 def test_the_axis_of_a_sweep_says_what_it_means(tmp_path: Path) -> None:
-    spec = replace(load_spec(ROOT / "experiments" / "further-gap.toml"), runs=2)
+    spec = replace(load_spec(EXPERIMENTS / "further-gap.toml"), runs=2)
     run(spec, tmp_path)
     figure = draw(*summarize(tmp_path))
     assert figure.axes[0].get_xlabel() == "epsilon, where mu_2 = 13/15 + epsilon"

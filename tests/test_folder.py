@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from test_experiments import ROOT, Recorder, contents, written
 
-from fallow.experiments.folder import read_results
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.summarize import summarize
+from fallow.studies.folder import read_results
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.summarize import summarize
 
 
 @pytest.mark.parametrize("rows", [False, True])
@@ -138,7 +138,7 @@ def test_rows_can_be_had_later(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_point_are_not_taken(tmp_path: Path) -> None:
-    spec = load_spec(ROOT / "experiments" / "further-gap.toml")
+    spec = load_spec(ROOT / "reproduction" / "experiments" / "further-gap.toml")
     spec = replace(spec, runs=2, horizon=50, sweep=("epsilon", (0.05, 0.1)))
     run(spec, tmp_path, rows=True)
     first, second = sorted(tmp_path.glob("rows-*"))

@@ -11,8 +11,8 @@ from strategies import generic_instances, instances, tables, tiny_instances
 
 from fallow import Instance, catalog, decay, gain, greedy, optimal, plan, upper_bound
 from fallow.kernels import states
-from fallow.planners.default import optimum_or_bound
 from fallow.planners.optimal import _space, reachable_states
+from fallow.planners.plan import optimum_or_bound
 
 
 @given(tiny_instances)

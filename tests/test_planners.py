@@ -18,7 +18,7 @@ from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
-from fallow.planners.default import HEURISTICS
+from fallow.planners.plan import HEURISTICS
 
 Planner = Callable[[Instance], Plan]
 

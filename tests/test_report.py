@@ -15,22 +15,23 @@ from test_cli import runner
 
 from fallow import ghost, optimal, transition_totals
 from fallow.catalog import figure2, figure3
-from fallow.claims.claim import Finding, Verdict
-from fallow.claims.listed import CLAIMS
-from fallow.cli import app
-from fallow.experiments.draw import draw
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.summarize import summarize
-from fallow.experiments.tournament import load_standings
 from fallow.figures import image
-from fallow.report.content import Content, PlannerRow, Result, compare_planners
-from fallow.report.page import figure_1, html
-from fallow.report.reproduction import markdown
+from fallow.studies.draw import draw
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.summarize import summarize
+from reproduction.claims.claim import Finding, Verdict
+from reproduction.claims.registry import CLAIMS
+from reproduction.cli import app
+from reproduction.report.content import Content, PlannerRow, Result, compare_planners
+from reproduction.report.page import figure_1, html
+from reproduction.report.reproduction import markdown
+from reproduction.tournament import load_standings
 
 ROOT = Path(__file__).parent.parent
+EXPERIMENTS = ROOT / "reproduction" / "experiments"
 SCREENSHOTS = ROOT / "build" / "screenshots"
-SPECS = [load_spec(path) for path in sorted((ROOT / "experiments").glob("*.toml"))]
+SPECS = [load_spec(path) for path in sorted((EXPERIMENTS).glob("*.toml"))]
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,7 @@ def test_tables_of_the_documentation_are_whole(content: Content) -> None:
 
 
 def test_planners_are_compared_with_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.report.content.DRAWS", 3)
+    monkeypatch.setattr("reproduction.report.content.DRAWS", 3)
     rows = {row.planner: row for row in compare_planners()}
     assert rows["optimal"].worst == pytest.approx(1)
     assert rows["ghost"].mean < rows["whittle"].mean <= 1 + 1e-12
@@ -193,10 +194,10 @@ def test_figure_1_has_the_totals_where_they_belong() -> None:
 
 def test_one_command_writes_it_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr("fallow.claims.listed.CLAIMS", CLAIMS[1:3])
-    monkeypatch.setattr("fallow.report.content.DRAWS", 2)
-    monkeypatch.setattr("fallow.cli.report.warn_of_surprises", seen.append)
-    files = [str(ROOT / "experiments" / f"{name}.toml") for name in ("figure3", "figure2")]
+    monkeypatch.setattr("reproduction.claims.registry.CLAIMS", CLAIMS[1:3])
+    monkeypatch.setattr("reproduction.report.content.DRAWS", 2)
+    monkeypatch.setattr("reproduction.cli.report.warn_of_surprises", seen.append)
+    files = [str(EXPERIMENTS / f"{name}.toml") for name in ("figure3", "figure2")]
     words = ["report", *files, "--out", str(tmp_path / "out"), "--reproduction"]
     result = runner.invoke(app, [*words, str(tmp_path / "reproduction.md")])
     assert result.exit_code == 0, result.stderr

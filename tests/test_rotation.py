@@ -41,7 +41,7 @@ from fallow.kernels.rotation import (
     plays_until_doubling,
     pulls_until_doubling,
 )
-from fallow.learners.cells import Cells
+from fallow.learners.cell_rewards import Cells
 from fallow.learners.rotation import PLANNERS
 
 cycles = st.lists(st.integers(0, 3), min_size=1, max_size=9)

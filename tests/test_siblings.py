@@ -27,8 +27,8 @@ from fallow import (
 )
 from fallow.kernels.blocks import best_block
 from fallow.kernels.lookahead import best_sequence
-from fallow.learners.interleaved import drawn_periods, due, filled, interleaved
-from fallow.learners.named import build_learner
+from fallow.learners.registry import build_learner
+from fallow.planners.interleaved import drawn_periods, due, filled, interleaved
 from fallow.protocol import Learner
 
 

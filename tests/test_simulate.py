@@ -30,9 +30,9 @@ from fallow import (
     simulate,
 )
 from fallow.arrays import FloatArray
+from fallow.drift import play_stages
 from fallow.replicate import Factory
 from fallow.simulate import Rewards
-from fallow.stages import play_stages
 
 HALF: Any = 0.5
 """No whole number, passed for one."""

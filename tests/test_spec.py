@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fallow import Instance, LowSwitch, Rotation, catalog
-from fallow.experiments.read import load_spec
-from fallow.experiments.spec import Spec
+from fallow.studies.read import load_spec
+from fallow.studies.spec import Spec
 
 ROOT = Path(__file__).parent.parent
-EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
+EXPERIMENTS = sorted((ROOT / "reproduction" / "experiments").glob("*.toml"))
 SPEC = """\
 title = "A test"
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fallow import estimate
 from fallow.arrays import FloatArray
-from fallow.experiments.tally import BLOCK, FAILURES, Failure, Tally, tally
 from fallow.intervals import moments
+from fallow.studies.tally import BLOCK, FAILURES, Failure, Tally, tally
 
 GENERATOR = np.random.default_rng(5)
 VALUES: FloatArray = GENERATOR.gamma(2.0, size=(20_000, 2, 1, 3)) * [1.0, 1e6, 1e-6]

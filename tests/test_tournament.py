@@ -10,16 +10,17 @@ import pytest
 from test_cli import runner
 
 from fallow import catalog, optimal
-from fallow.cli import app
-from fallow.experiments.folder import read_results
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.tournament import load_standings, markdown, matrix, standings
 from fallow.figures import heat_figure
-from fallow.learners.named import LEARNERS
+from fallow.learners.registry import LEARNERS
+from fallow.studies.folder import read_results
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from reproduction.cli import app
+from reproduction.tournament import load_standings, markdown, matrix, standings
 
 ROOT = Path(__file__).parent.parent
-FAMILIES = sorted((ROOT / "experiments" / "tournament").glob("*.toml"))
+EXPERIMENTS = ROOT / "reproduction" / "experiments"
+FAMILIES = sorted((EXPERIMENTS / "tournament").glob("*.toml"))
 SPEC = """\
 title = "{title}"
 horizon = 500
@@ -125,5 +126,5 @@ def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:
 
 def test_a_wrong_file_of_standings_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps([{"family": 1}]))
-    with pytest.raises(ValueError, match=r"x\.json must be a file of `fallow tournament`"):
+    with pytest.raises(ValueError, match=r"x\.json must be a file of `reproduction tournament`"):
         load_standings(tmp_path / "x.json")

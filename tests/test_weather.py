@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from test_experiments import Recorder, contents, written
 
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.summarize import summarize
-from fallow.experiments.tally import Tally
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.summarize import summarize
+from fallow.studies.tally import Tally
 
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
@@ -34,7 +34,8 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def command(*words: object) -> list[str]:
-    return [sys.executable, "-m", "fallow.cli", *map(str, words)]
+    module = "reproduction" if words[0] == "report" else "fallow.cli"
+    return [sys.executable, "-m", module, *map(str, words)]
 
 
 def in_one_line(result: subprocess.CompletedProcess[str]) -> str:

@@ -18,14 +18,14 @@ from test_cli import runner
 from test_experiments import Recorder, contents, written
 
 from fallow.cli import app
-from fallow.experiments import workers
-from fallow.experiments.folder import Piece, read_results
-from fallow.experiments.hand_out import AHEAD, RUNS, SECONDS, played, task_size
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import run
-from fallow.experiments.summarize import summarize
-from fallow.experiments.tally import BLOCK
-from fallow.experiments.workers import LocalWorkers, Workers, local_workers
+from fallow.studies import workers
+from fallow.studies.folder import Piece, read_results
+from fallow.studies.hand_out import AHEAD, RUNS, SECONDS, played, task_size
+from fallow.studies.read import load_spec
+from fallow.studies.run import run
+from fallow.studies.summarize import summarize
+from fallow.studies.tally import BLOCK
+from fallow.studies.workers import LocalWorkers, Workers, local_workers
 
 FAILING = """\
 title = "Some draws have too many delay vectors for this planner"
@@ -153,7 +153,7 @@ def test_processes_play_the_same_runs(tmp_path: Path) -> None:
 def test_processes_end_with_their_parent(tmp_path: Path) -> None:
     """Also when it is killed; they would otherwise wait for ever."""
     code = (
-        "import os, time; from fallow.experiments import workers\n"
+        "import os, time; from fallow.studies import workers\n"
         "if __name__ == '__main__':\n"
         "    executor = workers.LocalWorkers(2)\n"
         "    executor._start_processes()\n"
@@ -266,7 +266,7 @@ def test_an_error_does_not_wait_for_runs_in_threads(tmp_path: Path) -> None:
     """The disk fails while two runs of a minute are under way."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys, time; from fallow.cli import main; from fallow.experiments import hand_out\n"
+        "import sys, time; from fallow.cli import main; from fallow.studies import hand_out\n"
         "def fail(*_, **__): raise OSError('the disk fails')\n"
         "hand_out.play, hand_out.wait = lambda _: time.sleep(60), fail\n"
         "main()\n"

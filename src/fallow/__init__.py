@@ -5,7 +5,7 @@ from fallow.instance import Instance
 from fallow.intervals import estimate
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
-from fallow.learners.blind import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
+from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
 from fallow.learners.explore_then_commit import ExploreThenCommit
 from fallow.learners.follow import Follow
 from fallow.learners.isi_comb_ucb1 import ISICombUCB1
@@ -20,12 +20,12 @@ from fallow.learners.ucb_greedy import UCBGreedy
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
-from fallow.planners.default import plan
+from fallow.planners.cycle import Plan, gain
 from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
 from fallow.planners.optimal import optimal
-from fallow.planners.plans import Plan, gain
+from fallow.planners.plan import plan
 from fallow.planners.ranking import (
     Guarantee,
     ghost,

@@ -15,7 +15,7 @@ import numpy as np
 from fallow import catalog, checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Block, Outcome
 

@@ -139,6 +139,11 @@ class CheckedLearner(ABC):
     def _restore(self, progress: Mapping[str, Any]) -> None: ...
 
 
+def own_generator(seed: int) -> np.random.Generator:
+    """Return a stream apart from the one that the simulator draws from an equal seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
 def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:
     plain = type(rewards) is list and len(rewards) == positions
     if plain and all(type(reward) is float and 0 <= reward <= largest for reward in rewards):

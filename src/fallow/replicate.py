@@ -14,14 +14,14 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
+from fallow.drift import play_stages
 from fallow.frames import frame
 from fallow.instance import Instance
 from fallow.intervals import Estimate, estimate
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner
 from fallow.simulate import Rewards
-from fallow.stages import play_stages
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame

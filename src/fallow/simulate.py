@@ -11,7 +11,7 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels import bandits
-from fallow.learners.blind import (
+from fallow.learners.baselines import (
     UCB1,
     BlindLearner,
     EpsilonGreedy,

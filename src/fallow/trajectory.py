@@ -15,7 +15,7 @@ from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.frames import frame
 from fallow.kernels.ledger import CLOCK, Cycles, Ledger, account
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame

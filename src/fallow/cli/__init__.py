@@ -5,7 +5,9 @@ import sys
 from contextlib import suppress
 
 try:
-    from fallow.cli import catalog, claims, plan, replay, report, run, simulate, tournament
+    from typer import Typer
+
+    from fallow.cli import catalog, plan, replay, run, simulate
     from fallow.cli.app import app
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
@@ -14,9 +16,14 @@ except ModuleNotFoundError as error:
 
 
 def main() -> None:
-    """Run the command line, and end with it: runs under way in threads are not waited for."""
+    """Run the command line."""
+    run_app(app)
+
+
+def run_app(application: Typer) -> None:
+    """Run a command line, and end with it: runs under way in threads are not waited for."""
     try:
-        app()
+        application()
     except SystemExit as ended:
         with suppress(OSError):
             sys.stdout.flush()
@@ -24,15 +31,4 @@ def main() -> None:
         os._exit(ended.code if isinstance(ended.code, int) else 0)
 
 
-__all__ = [
-    "app",
-    "catalog",
-    "claims",
-    "main",
-    "plan",
-    "replay",
-    "report",
-    "run",
-    "simulate",
-    "tournament",
-]
+__all__ = ["app", "catalog", "main", "plan", "replay", "run", "run_app", "simulate"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from fallow.cli.progress import Bar, stage
 from fallow.cli.signals import put_in_order_first
-from fallow.experiments.read import load_spec
-from fallow.experiments.run import Watcher, run
-from fallow.experiments.spec import Spec
-from fallow.experiments.tally import FAILURES, Failure, Tally
-from fallow.experiments.workers import Workers
+from fallow.studies.read import load_spec
+from fallow.studies.run import Watcher, run
+from fallow.studies.spec import Spec
+from fallow.studies.tally import FAILURES, Failure, Tally
+from fallow.studies.workers import Workers
 
 
 def load_specs(files: Sequence[Path]) -> dict[Path, Spec]:

@@ -23,8 +23,8 @@ def replay_command(
     Prints what every learner came to; if the run fails, where, as a traceback.
     """
     with user_mistakes():
-        from fallow.experiments.play import setting_of
-        from fallow.experiments.read import load_spec
+        from fallow.studies.play import setting_of
+        from fallow.studies.read import load_spec
 
         spec = load_spec(file)
         if point not in spec.points:

@@ -13,8 +13,8 @@ from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
 
 if TYPE_CHECKING:
-    from fallow.experiments.spec import Spec
-    from fallow.experiments.summarize import Curve
+    from fallow.studies.spec import Spec
+    from fallow.studies.summarize import Curve
 
 FilesArgument = Annotated[list[Path], typer.Argument(help="Specs: TOML files.", metavar="FILE...")]
 FoldersArgument = Annotated[
@@ -42,7 +42,7 @@ def run_command(
         check_extras("--rows", *["polars"] * rows)
         check_extras("--cluster", *["distributed"] * (cluster is not None))
         from fallow.cli.experiment import load_specs, run_spec
-        from fallow.experiments.workers import cluster_workers, local_workers
+        from fallow.studies.workers import cluster_workers, local_workers
 
         if cluster is not None and workers is not None:
             raise ValueError("--workers must not be given with --cluster, which has its own")
@@ -61,9 +61,9 @@ def summarize_command(folders: FoldersArgument) -> None:
     """Write the curves of experiments, summary.parquet, and print where they end."""
     with user_mistakes():
         check_extras("summarize", "polars")
-        from fallow.experiments.summarize import summarize, summary_frame
         from fallow.files import write_whole
         from fallow.frames import parquet
+        from fallow.studies.summarize import summarize, summary_frame
 
         for folder in result_folders(folders):
             spec, curves = summarize(folder)
@@ -101,10 +101,10 @@ def figure_command(folders: FoldersArgument) -> None:
 
 def draw_folder(folder: Path) -> "Spec":
     """Draw the figure of an experiment in its folder, and return its spec."""
-    from fallow.experiments.draw import draw
-    from fallow.experiments.summarize import summarize
     from fallow.figures import image
     from fallow.files import write_whole
+    from fallow.studies.draw import draw
+    from fallow.studies.summarize import summarize
 
     spec, curves = summarize(folder)
     for kind in ("svg", "png"):
@@ -114,7 +114,7 @@ def draw_folder(folder: Path) -> "Spec":
 
 def result_folders(folders: Sequence[Path]) -> list[Path]:
     """Return the folders of experiments among these and within them."""
-    from fallow.experiments.folder import MANIFEST
+    from fallow.studies.folder import MANIFEST
 
     found = []
     for folder in folders:

@@ -25,8 +25,8 @@ from fallow.cli.instances import (
 from fallow.files import write_whole
 from fallow.frames import parquet
 from fallow.intervals import Estimate, estimate
-from fallow.learners.named import LEARNERS, build_learner
-from fallow.planners.default import optimum_or_bound
+from fallow.learners.registry import LEARNERS, build_learner
+from fallow.planners.plan import optimum_or_bound
 from fallow.protocol import Learner
 from fallow.replicate import Family, Replication, replicate
 from fallow.simulate import Rewards

@@ -6,7 +6,7 @@ from typing import Any
 
 from fallow import checks
 from fallow.kernels.confidence import divergence
-from fallow.learners.ranked import PolicyRewards, checked_order
+from fallow.learners.policy_rewards import PolicyRewards, checked_order
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 

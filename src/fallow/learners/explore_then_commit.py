@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from fallow import checks
-from fallow.learners.cells import Cells, delay_bound
-from fallow.learners.generators import own_generator
-from fallow.learners.interleaved import interleaved
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.cell_rewards import Cells, delay_bound
+from fallow.planners.interleaved import interleaved
+from fallow.protocol import Block, CheckedLearner, Outcome, own_generator
 
 
 class ExploreThenCommit(CheckedLearner):

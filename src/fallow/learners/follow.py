@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.kernels.blocks import best_block
-from fallow.learners.cells import delay_bound
+from fallow.learners.cell_rewards import delay_bound
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 MAX_NODES = 2000

@@ -8,7 +8,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.kernels.confidence import upper_bounds
-from fallow.learners.cells import Cells, delay_bound
+from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.kernels.lookahead import best_sequence
-from fallow.learners.cells import delay_bound
+from fallow.learners.cell_rewards import delay_bound
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 

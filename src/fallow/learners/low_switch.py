@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fallow import checks
-from fallow.learners.ranked import checked_order
+from fallow.learners.policy_rewards import checked_order
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fallow.kernels.bandits import observe, ucb_choice
-from fallow.learners.ranked import checked_order
-from fallow.learners.statistics import empty_statistics, restore, written
+from fallow.learners.baselines import empty_statistics, restore, written
+from fallow.learners.policy_rewards import checked_order
 from fallow.protocol import Block, CheckedLearner, Outcome
 
 

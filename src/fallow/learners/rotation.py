@@ -12,11 +12,11 @@ from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.confidence import rises, upper_bounds
 from fallow.kernels.rotation import best_start, plays_until_doubling, pulls_until_doubling
-from fallow.learners.cells import Cells
+from fallow.learners.cell_rewards import Cells
 from fallow.planners.beam import beam
-from fallow.planners.default import HEURISTICS, MAX_STATES
+from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal, within_reach
-from fallow.planners.plans import Plan, gain
+from fallow.planners.plan import HEURISTICS, MAX_STATES
 from fallow.planners.whittle import whittle
 from fallow.protocol import Block, CheckedLearner, Outcome
 

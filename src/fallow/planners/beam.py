@@ -6,7 +6,7 @@ from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.beam import beam_path, best_repeat, relaxed_values
 from fallow.kernels.bounds import best_delays, clearing_price
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 
 BRANCHES = 8
 """Arms tried next after each delay vector that is kept."""

@@ -1,8 +1,8 @@
 """The greedy policy (paper, section 3, equation 2)."""
 
 from fallow.instance import Instance
+from fallow.planners.cycle import Plan
 from fallow.planners.index_policy import follow_indices
-from fallow.planners.plans import Plan
 
 
 def greedy(instance: Instance) -> Plan:

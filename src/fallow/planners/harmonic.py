@@ -9,7 +9,7 @@ from fallow.instance import Instance
 from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import cycle_rewards, fill
 from fallow.kernels.knapsack import best_choices
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 
 FREE = -1
 MAX_SCHEDULES = 16

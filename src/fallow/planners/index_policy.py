@@ -3,7 +3,7 @@
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.indices import follow
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 
 
 def follow_indices(instance: Instance, indices: FloatArray, method: str) -> Plan:

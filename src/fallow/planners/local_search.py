@@ -4,7 +4,7 @@ import numpy as np
 
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
-from fallow.planners.plans import Plan, gain
+from fallow.planners.cycle import Plan, gain
 
 
 def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan:

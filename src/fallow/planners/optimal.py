@@ -10,7 +10,7 @@ from fallow.instance import Instance
 from fallow.kernels import states
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.bounds import rounded_up
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
-from fallow.planners.plans import Plan
+from fallow.planners.cycle import Plan
 
 
 class Guarantee(NamedTuple):

@@ -2,8 +2,8 @@
 
 from fallow.instance import Instance
 from fallow.kernels.indices import whittle_indices
+from fallow.planners.cycle import Plan
 from fallow.planners.index_policy import follow_indices
-from fallow.planners.plans import Plan
 
 
 def whittle(instance: Instance) -> Plan:

@@ -1,0 +1,194 @@
+"""Section 8, Figure 2: seven arms, where the best ranking policy stands out."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fallow import catalog
+from fallow.arrays import FloatArray
+from fallow.instance import Instance
+from fallow.intervals import estimate
+from fallow.planners.ranking import ranking_gains
+from fallow.protocol import Learner
+from fallow.replicate import replicate
+from fallow.simulate import simulate
+from fallow.trajectory import RunTrajectory
+from reproduction.claims.claim import Claim, Finding, verdict
+from reproduction.claims.studies import (
+    HORIZON,
+    compare,
+    is_above_zero,
+    pi_low,
+    pi_ucb,
+    play_both,
+    written,
+)
+
+
+def policy_gap(instance: Instance) -> float:
+    """Return how much more the best ranking policy earns per round than the second best."""
+    best, second = np.sort(ranking_gains(instance))[:-3:-1]
+    return float(best - second)
+
+
+def _check_average_gap() -> Finding:
+    gaps = estimate(np.array([policy_gap(catalog.figure2(seed)) for seed in range(2000)]))
+    low_end, high_end = gaps.mean - gaps.half_width, gaps.mean + gaps.half_width
+    return Finding(
+        f"{gaps.mean:.4f} +- {gaps.half_width:.4f} over 2,000 draws of the delays",
+        verdict(bool(low_end >= 0.05 and high_end < 0.15)),
+    )
+
+
+AVERAGE_GAP = Claim(
+    name="average-gap",
+    place="section 8, Figure 2",
+    statement="The gap between the best and the second-best ranking policy is 0.1 on average.",
+    method="The gaps of random draws; the average has to round to 0.1.",
+    expected="holds",
+    check=_check_average_gap,
+)
+
+
+def _check_competitive() -> Finding:
+    found = compare(catalog.figure2, HORIZON, runs=200, switching_cost=1)
+    return Finding(str(found), verdict(not found.low_wins))
+
+
+COMPETITIVE = Claim(
+    name="figure-2",
+    place="section 8, Figure 2",
+    statement="Where the gap is not too small, pi_ucb is competitive against pi_low even with a "
+    "unit switching cost.",
+    method="Figure 2's family, T = 1,000, 200 paired runs; competitive means that the 95 % "
+    "interval of the difference in regret does not lie above 0.",
+    expected="holds",
+    check=_check_competitive,
+)
+
+
+PRINTED_UCB, PRINTED_LOW, PRINTED_FLAT = 230, 178, 490
+"""Final regrets, and the round from which pi_low's curve is flat, as read off the figure."""
+
+
+def _check_printed() -> Finding:
+    study = play_both(catalog.figure2, [PRINTED_FLAT, HORIZON], runs=200)
+    # The paper's curves are averages of five runs.
+    low, ucb = (
+        study.regret(name, switching_cost=1)[:, -1].reshape(-1, 5).mean(axis=1)
+        for name in study.learners
+    )
+    before, after = study.switches[0].T
+    flat = int((before == after).sum())
+    ucb_met = ucb.min() <= PRINTED_UCB <= ucb.max()
+    low_met = low.min() <= PRINTED_LOW <= low.max()
+    return Finding(
+        f"40 averages of five runs: pi_ucb {ucb.min():.0f} to {ucb.max():.0f}, pi_low "
+        f"{low.min():.0f} to {low.max():.0f}; pi_low has no switch after round {PRINTED_FLAT} in "
+        f"{flat} of {len(before)} runs",
+        verdict(bool(ucb_met and low_met and flat > 0)),
+    )
+
+
+PRINTED = Claim(
+    name="figure-2-printed",
+    place="section 8, Figure 2",
+    statement=f"The curve of pi_ucb ends at about {PRINTED_UCB}; that of pi_low ends at about "
+    f"{PRINTED_LOW}, and is flat from about round {PRINTED_FLAT} on.",
+    method="Figure 2's family with unit cost: whether averages of five runs, as in the paper, "
+    "reach to both values, and whether pi_low stops switching by then in any run.",
+    expected="does not hold",
+    check=_check_printed,
+)
+
+
+def _rounds_on_worse_policies(build: Callable[[Instance], Learner], runs: int) -> FloatArray:
+    """Return by run how many rounds went to ranking policies other than the best."""
+    rounds = []
+    for seed in range(runs):
+        instance = catalog.figure2(seed)
+        run = simulate(instance, build(instance), HORIZON, seed)
+        if not isinstance(run, RunTrajectory):
+            raise TypeError(f"a run without checkpoints must be kept whole, got {type(run)}")
+        arms = np.diff(run.cycles.starts)[run.numbers]
+        gains = ranking_gains(instance)
+        rounds.append(float(run.pulls[gains[arms - 1] < gains.max() - 1e-12].sum()))
+    return np.array(rounds)
+
+
+def _check_oversampling() -> Finding:
+    by_low = _rounds_on_worse_policies(lambda instance: pi_low(instance, HORIZON), runs=200)
+    by_ucb = _rounds_on_worse_policies(pi_ucb, runs=200)
+    more = estimate(by_low - by_ucb)
+    return Finding(
+        f"of 1,000 rounds {written(estimate(by_low))} go to worse policies under pi_low, "
+        f"{written(estimate(by_ucb))} under pi_ucb, difference {written(more)}",
+        verdict(is_above_zero(more)),
+    )
+
+
+OVERSAMPLING = Claim(
+    name="figure-2-oversampling",
+    place="section 8, Figure 2",
+    statement="pi_low samples suboptimal policies more often than pi_ucb.",
+    method="Rounds on policies other than the best, Figure 2's family, T = 1,000, 200 paired runs.",
+    expected="holds",
+    check=_check_oversampling,
+)
+
+
+def _runs_with_one_policy_left(horizon: int, runs: int) -> int:
+    left_alone = 0
+    for seed in range(runs):
+        instance = catalog.figure2(seed)
+        learner = pi_low(instance, horizon)
+        simulate(instance, learner, horizon, seed, checkpoints=[horizon])
+        left_alone += len(learner.active) == 1
+    return left_alone
+
+
+def _check_low_stops() -> Finding:
+    runs = 100
+    short, middle, long = (_runs_with_one_policy_left(10**power, runs) for power in (3, 6, 9))
+    return Finding(
+        f"one policy is left in {short} of {runs} runs at T = 1,000, in {middle} at 10^6, in "
+        f"{long} at 10^9",
+        verdict(short > runs / 2, repaired=long > runs / 2),
+    )
+
+
+LOW_STOPS = Claim(
+    name="figure-2-low-stops",
+    place="section 8, Figure 2",
+    statement="pi_low eventually stops exploring because all policies but one are eliminated; "
+    "repaired: at longer horizons than the figure's.",
+    method="Runs of Figure 2's family in which one policy is left at the end.",
+    expected="holds as repaired",
+    check=_check_low_stops,
+)
+
+
+def _check_ucb_explores() -> Finding:
+    instance = catalog.figure2(seed=5)
+    rounds = [10**power for power in range(4, 8)]
+    study = replicate(
+        instance, lambda drawn, _: pi_ucb(drawn), rounds[-1], runs=10, seed=0, checkpoints=rounds
+    )
+    first, second, third = np.diff(study.switches[0].mean(axis=0))
+    steady = first / 2 <= second <= 2 * first and second / 2 <= third <= 2 * second
+    return Finding(
+        f"{first:,.0f}, {second:,.0f}, {third:,.0f} switches from T = 10^4 to 10^5, to 10^6, to "
+        f"10^7; gap {policy_gap(instance):.2f}",
+        verdict(bool(first > 0 and steady)),
+    )
+
+
+UCB_EXPLORES = Claim(
+    name="figure-2-ucb-explores",
+    place="section 8, Figure 2",
+    statement="pi_ucb keeps on exploring at a logarithmic rate.",
+    method="Switches in a draw of Figure 2's family with about the average gap: each tenfold of "
+    "time adds about as many as the one before, within a factor of two.",
+    expected="holds",
+    check=_check_ucb_explores,
+)

@@ -1,0 +1,72 @@
+"""`reproduction tournament`: every learner on every family."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fallow.cli.app import user_mistakes
+from fallow.cli.extras import check_extras
+from fallow.cli.run import FilesArgument
+from reproduction.cli.app import app
+
+if TYPE_CHECKING:
+    from fallow.arrays import FloatArray
+
+
+@app.command("tournament")
+def tournament_command(
+    files: FilesArgument,
+    out: Annotated[Path, typer.Option(help="Folder for results, standings.json and the heat map.")],
+    page: Annotated[
+        Path | None, typer.Option(help="Write all standings to this Markdown file.")
+    ] = None,
+) -> None:
+    """Play every learner on every family, and compare where they stand in the end."""
+    with user_mistakes():
+        check_extras("tournament", "polars", "matplotlib")
+        from fallow.cli.experiment import load_specs, run_spec
+        from fallow.cli.progress import stage
+        from fallow.figures import heat_figure, image
+        from fallow.files import write_whole
+        from reproduction.tournament import markdown, matrix, standings, written
+
+        specs = load_specs(files)
+        table = []
+        for file, spec in specs.items():
+            run_spec(file, spec, out, rows=True)
+            with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as bar:
+                table += standings(out / spec.name, bar.advance)[1]
+        write_whole(out / "standings.json", written(table))
+        learners, families, shares = matrix(table)
+        for kind in ("svg", "png"):
+            picture = image(lambda: heat_figure(learners, families, shares), kind)
+            write_whole(out / f"standings.{kind}", picture)
+        if page is not None:
+            write_whole(page, markdown(table).encode())
+        _print_learners(learners, families, shares)
+        print(f"standings.json, standings.svg and .png are in {out}")
+
+
+def _print_learners(learners: list[str], families: list[str], shares: "FloatArray") -> None:
+    """Print each learner's mean share of the optimum over families, and where it is worst."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("learner", no_wrap=True)
+    for header in ("mean share", "worst share"):
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("worst on")
+    for learner, row in zip(learners, shares, strict=True):
+        played = [
+            (share, family)
+            for share, family in zip(row.tolist(), families, strict=True)
+            if not math.isnan(share)
+        ]
+        worst, family = min(played)
+        mean = fmean(share for share, _ in played)
+        table.add_row(Text(learner), f"{mean:.3f}", f"{worst:.3f}", Text(family))
+    Console(highlight=False).print(table)

@@ -1,0 +1,165 @@
+"""Learners over single arms that know nothing of delays: what a practitioner would try first."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fallow import checks
+from fallow.kernels import bandits
+from fallow.kernels.bandits import (
+    Statistics,
+    epsilon_choice,
+    observe,
+    thompson_choice,
+    ucb_choice,
+)
+from fallow.protocol import Block, CheckedLearner, Outcome, own_generator
+
+
+def empty_statistics(options: int, window: int = 0) -> Statistics:
+    """Return statistics without observations; a window of 0 never forgets."""
+    return Statistics(
+        counts=np.zeros(options),
+        sums=np.zeros(options),
+        total=np.zeros(1, np.int64),
+        window_options=np.zeros(window, np.int64),
+        window_rewards=np.zeros(window),
+    )
+
+
+def written(statistics: Statistics) -> dict[str, Any]:
+    """Return the statistics as plain JSON values."""
+    return {name: array.tolist() for name, array in statistics._asdict().items()}
+
+
+def restore(statistics: Statistics, progress: Mapping[str, Any]) -> None:
+    """Write what `written` returned back into statistics of the same size."""
+    for name, array in statistics._asdict().items():
+        array[:] = progress[name]
+
+
+class BlindLearner(CheckedLearner):
+    """A learner that pulls one arm at a time and keeps an average of each.
+
+    `kind` and `parameter` tell the compiled loop what it is; learners that draw random numbers have
+    a `generator` of their own.
+    """
+
+    kind: ClassVar[int]
+    parameter: float = 0.0
+    generator: np.random.Generator | None = None
+
+    def __init__(self, arms: int, window: int = 0) -> None:
+        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.statistics = empty_statistics(self.arms, window)
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        observe(self.statistics, block.arms[0], float(outcome.first[0]))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": self.arms}
+
+    def _progress(self) -> dict[str, Any]:
+        progress = written(self.statistics)
+        if self.generator is not None:
+            progress["generator"] = self.generator.bit_generator.state
+        return progress
+
+    def _restore(self, progress: Mapping[str, Any]) -> None:
+        restore(self.statistics, progress)
+        if self.generator is not None:
+            self.generator.bit_generator.state = progress["generator"]
+
+
+class UCB1(BlindLearner):
+    """UCB1 (Auer, Cesa-Bianchi and Fischer 2002): the largest average + sqrt(2 ln n / n_i).
+
+    Examples
+    --------
+    >>> UCB1(arms=3).ask()
+    Block(arms=(0,), plays=1)
+    """
+
+    kind = bandits.UCB
+    parameter = 2.0
+
+    def __init__(self, arms: int) -> None:
+        super().__init__(arms)
+
+    def _choose(self) -> Block:
+        total = float(self.statistics.total[0])
+        return Block((int(ucb_choice(self.statistics, total, self.parameter)),))
+
+
+class SlidingWindowUCB(BlindLearner):
+    """UCB over the last `window` pulls (Garivier and Moulines 2011), for payoffs that change.
+
+    The largest average + sqrt(exploration ln(min(n, window)) / n_i), all within the window.
+
+    Examples
+    --------
+    >>> SlidingWindowUCB(arms=3, window=100).ask()
+    Block(arms=(0,), plays=1)
+    """
+
+    kind = bandits.WINDOW
+
+    def __init__(self, arms: int, window: int = 1000, exploration: float = 0.6) -> None:
+        self.window = checks.whole_number("window", window, minimum=1)
+        self.parameter = checks.positive("exploration", exploration)
+        super().__init__(arms, self.window)
+
+    def _choose(self) -> Block:
+        seen = float(min(self.statistics.total[0], self.window))
+        return Block((int(ucb_choice(self.statistics, seen, self.parameter)),))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": self.arms, "window": self.window, "exploration": self.parameter}
+
+
+class ThompsonSampling(BlindLearner):
+    """Thompson sampling with a uniform prior on each arm's mean.
+
+    Examples
+    --------
+    >>> ThompsonSampling(arms=3, seed=0).ask().plays
+    1
+    """
+
+    kind = bandits.THOMPSON
+
+    def __init__(self, arms: int, seed: int = 0) -> None:
+        super().__init__(arms)
+        self.seed = checks.whole_number("seed", seed, minimum=0)
+        self.generator: np.random.Generator = own_generator(self.seed)
+
+    def _choose(self) -> Block:
+        return Block((int(thompson_choice(self.statistics, self.generator)),))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": self.arms, "seed": self.seed}
+
+
+class EpsilonGreedy(BlindLearner):
+    """The best average so far, and with probability epsilon any arm.
+
+    Examples
+    --------
+    >>> EpsilonGreedy(arms=3, epsilon=0.05, seed=0).ask().plays
+    1
+    """
+
+    kind = bandits.EPSILON
+
+    def __init__(self, arms: int, epsilon: float = 0.1, seed: int = 0) -> None:
+        super().__init__(arms)
+        self.parameter = checks.share("epsilon", epsilon)
+        self.seed = checks.whole_number("seed", seed, minimum=0)
+        self.generator: np.random.Generator = own_generator(self.seed)
+
+    def _choose(self) -> Block:
+        return Block((int(epsilon_choice(self.statistics, self.parameter, self.generator)),))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"arms": self.arms, "epsilon": self.parameter, "seed": self.seed}

@@ -1,0 +1,61 @@
+"""The default planner: exact where that fits, else the best of the heuristics, improved."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from fallow import checks
+from fallow.instance import Instance
+from fallow.planners.beam import beam
+from fallow.planners.bounds import upper_bound
+from fallow.planners.cycle import Plan
+from fallow.planners.greedy import greedy
+from fallow.planners.harmonic import harmonic
+from fallow.planners.local_search import improve
+from fallow.planners.optimal import optimal, within_reach
+from fallow.planners.ranking import ghost
+from fallow.planners.whittle import whittle
+
+HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
+    {"ghost": ghost, "greedy": greedy, "whittle": whittle, "harmonic": harmonic, "beam": beam}
+)
+
+MAX_STATES = 200_000
+"""Size up to which the exact optimum takes under a second, for delays up to some dozens."""
+
+
+def optimum_or_bound(instance: Instance) -> float:
+    """Return the gain of the optimum, or its upper bound where the optimum is out of reach.
+
+    Examples
+    --------
+    >>> optimum_or_bound(Instance.blocking([1, 0.5], delays=[1, 1]))
+    0.75
+    """
+    if within_reach(instance, MAX_STATES):
+        return optimal(instance).gain
+    return upper_bound(instance)
+
+
+def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
+    """Return a good plan with its certificate: the plan to use unless you know better.
+
+    Parameters
+    ----------
+    instance
+        What to plan for.
+    max_states
+        Find the exact optimum if at most this many delay vectors can be reached, and their table
+        can be held; 0 never tries.
+        Otherwise the plan is the best of ghost, greedy, whittle, harmonic and beam, each improved.
+
+    Examples
+    --------
+    >>> best = plan(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1]))
+    >>> best.cycle, round(best.gain, 12), best.method
+    ((2, 1, 0, 1), 0.7475, 'optimal')
+    """
+    checks.whole_number("max_states", max_states, minimum=0)
+    if within_reach(instance, max_states):
+        return optimal(instance, max_states)
+    improved = [improve(instance, heuristic(instance)) for heuristic in HEURISTICS.values()]
+    return max(improved, key=lambda candidate: candidate.gain)

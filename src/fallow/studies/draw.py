@@ -1,0 +1,124 @@
+"""From curves to the figure that a spec asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fallow.arrays import FloatArray
+from fallow.figures import Mark, Panel, curve_figure
+from fallow.intervals import Estimate
+from fallow.studies.spec import Spec
+from fallow.studies.summarize import Curve
+
+MEASURES = {"regret": "regret against ghost", "share": "share of the optimum's reward"}
+
+
+def draw(spec: Spec, curves: Sequence[Curve]) -> Figure:
+    """Return the figure of an experiment: over rounds, the values of the sweep, or costs."""
+    label = MEASURES[spec.measure]
+    if spec.kind == "rounds":
+        panels = [
+            _over_rounds(spec, [curve for curve in curves if _setting(curve) == (point, cost)])
+            for point in spec.points
+            for cost in spec.switching_costs
+        ]
+        return curve_figure(panels, spec.title, "round t", label)
+    if spec.kind == "costs":
+        panels = [
+            _at_the_end(
+                spec,
+                _sweep_title(spec, point),
+                [curve for curve in curves if curve.point == point],
+                lambda curve: curve.switching_cost,
+            )
+            for point in spec.points
+        ]
+        return curve_figure(panels, spec.title, "cost of a switch", f"final {label}", "linear")
+    panels = [
+        _at_the_end(
+            spec,
+            _cost_title(cost),
+            [curve for curve in curves if curve.switching_cost == cost],
+            lambda curve: curve.point or 0.0,
+        )
+        for cost in spec.switching_costs
+    ]
+    scale = "log" if min(panels[0].x) > 0 else "symlog"
+    axis = spec.axis or _sweep_label(spec)
+    return curve_figure(panels, spec.title, axis, f"final {label}", scale)
+
+
+def _setting(curve: Curve) -> tuple[float | None, float]:
+    return curve.point, curve.switching_cost
+
+
+def _over_rounds(spec: Spec, curves: Sequence[Curve]) -> Panel:
+    """Return the curves of one point and cost over the rounds, with what was published."""
+    point, cost = _setting(curves[0])
+    published = spec.published if spec.measure == "regret" else ()
+    titles = [_sweep_title(spec, point), _cost_title(cost) if spec.measure == "regret" else ""]
+    return Panel(
+        ", ".join(title for title in titles if title),
+        curves[0].rounds,
+        {curve.learner: getattr(curve, spec.measure) for curve in curves},
+        [
+            Mark(each.learner, each.round, each.value, each.low, each.high)
+            for each in published
+            if each.switching_cost == cost
+        ],
+        [("ranking ends", curve.ranking_rounds) for curve in curves if curve.ranking_rounds],
+    )
+
+
+def _at_the_end(
+    spec: Spec, title: str, curves: Sequence[Curve], place: Callable[[Curve], float]
+) -> Panel:
+    """Return what each learner came to at the horizon, by the place of its curves on the axis.
+
+    Where the first two learners come to the same is pointed out.
+    """
+    ordered = sorted(curves, key=place)
+    finals = {}
+    for learner in spec.learners:
+        ends = [getattr(curve, spec.measure) for curve in ordered if curve.learner == learner]
+        means, half_widths = ([part[-1] for part in parts] for parts in zip(*ends, strict=True))
+        finals[learner] = Estimate(np.array(means), np.array(half_widths))
+    axis = np.unique([place(curve) for curve in ordered])
+    first, second, *_ = [final.mean for final in finals.values()] * 2
+    equal = [(f"equal at {x:.2g}", x) for x in crossings(axis, first - second)]
+    return Panel(title, axis, finals, verticals=equal)
+
+
+def crossings(axis: FloatArray, difference: FloatArray) -> list[float]:
+    """Return where a difference changes its sign, by straight lines between its values.
+
+    Examples
+    --------
+    >>> crossings(np.array([0.0, 1.0, 2.0]), np.array([3.0, 1.0, -1.0]))
+    [1.5]
+    """
+    signs = np.sign(difference)
+    for place in range(1, len(signs)):  # a zero takes the sign before it, so that it counts once
+        signs[place] = signs[place] or signs[place - 1]
+    places = np.flatnonzero(signs[:-1] * signs[1:] < 0)
+    steps = difference[places] / (difference[places] - difference[places + 1])
+    found: list[float] = (axis[places] + steps * np.diff(axis)[places]).tolist()
+    return found
+
+
+def _sweep_title(spec: Spec, point: float | None) -> str:
+    if spec.sweep is None or point is None:
+        return ""
+    return f"T = {point:,}" if spec.sweep[0] == "horizon" else f"{_sweep_label(spec)} = {point:g}"
+
+
+def _sweep_label(spec: Spec) -> str:
+    name = "" if spec.sweep is None else spec.sweep[0]
+    return "horizon T" if name == "horizon" else name.replace("_", " ")
+
+
+def _cost_title(cost: float) -> str:
+    return f"switching cost {cost:g}" if cost else "no switching cost"

@@ -1,0 +1,254 @@
+"""Reading experiments from TOML files; whatever can be wrong in one is found here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from fallow import catalog, checks
+from fallow.instance import Instance
+from fallow.learners.registry import LEARNERS, free_parameters
+from fallow.simulate import Rewards, checked_horizon
+from fallow.studies.spec import LearnerSpec, Published, Spec
+from fallow.studies.toml_reader import REQUIRED, Table
+
+KINDS = ("rounds", "sweep", "costs")
+MEASURES = ("regret", "share")
+MAX_CHECKPOINTS = 100_000
+
+
+def load_spec(path: str | Path) -> Spec:
+    """Read and check a file.
+
+    Raises
+    ------
+    ValueError
+        Names the key, the rule, the value and the line.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"FILE must be a spec, a TOML file, got {file}, which is no file")
+    table = Table.load(file)
+    spec = _read(file.stem, table)
+    table.end()
+    return spec
+
+
+def _read(name: str, table: Table) -> Spec:
+    figure = table.table("figure", {})
+    learners = _read_learners(_learner_table(table))
+    source = _read_source(table.table("instance"))
+    sweep = _read_sweep(table.table("sweep", {}), source)
+    longest: Any = REQUIRED
+    if sweep is not None and sweep[0] == "horizon":
+        longest = max(sweep[1])
+        if "horizon" in table.values:
+            raise table.mistake("horizon must not be given beside sweep.horizon", "horizon")
+    checkpoints: int | tuple[int, ...] = 50
+    spec = Spec(
+        name=name,
+        section=table.take("section", checks.text, "Experiments"),
+        title=table.take("title", checks.text, name),
+        caption=table.take("caption", checks.text, ""),
+        source=source,
+        learners=learners,
+        horizon=table.take("horizon", checked_horizon, longest),
+        runs=table.take("runs", lambda key, value: checks.whole_number(key, value, minimum=1)),
+        seed=table.take("seed", lambda key, value: checks.whole_number(key, value, minimum=0)),
+        rewards=table.take("rewards", _rewards, "bernoulli"),
+        told=_read_told(table.table("told", {})),
+        drift=table.take("drift", lambda key, value: _drift(key, value, source), 1),
+        checkpoints=table.take("checkpoints", _checkpoints, checkpoints),
+        sweep=sweep,
+        switching_costs=table.take("switching_costs", _costs, (0.0,)),
+        kind=figure.take("kind", _one_of(KINDS), "rounds"),
+        axis=figure.take("axis", checks.text, ""),
+        measure=figure.take("measure", _one_of(MEASURES), "regret"),
+        published=tuple(_read_published(each, learners) for each in table.tables("published")),
+    )
+    figure.end()
+    if spec.kind == "sweep" and sweep is None:
+        raise figure.mistake("figure.kind must not be 'sweep' without a table [sweep]", "kind")
+    _check_points(spec, table)
+    for place, published in enumerate(spec.published):
+        _check_published(spec, published, table, place)
+    return spec
+
+
+def _read_source(table: Table) -> dict[str, Any]:
+    """Read what is played; a file of means is read now, so that its content is in the hash."""
+    if "file" in table.values:
+        means = table.take("file", lambda key, value: _means(table.file.parent, key, value))
+        table.end()
+        return {"means": means}
+    name = table.take("catalog", _one_of(tuple(catalog.ENTRIES)))
+    parameters = table.take_given(signature(catalog.ENTRIES[name]).parameters)
+    table.end()
+    return {"catalog": name, "parameters": parameters}
+
+
+def _means(folder: Path, key: str, value: object) -> list[list[float]]:
+    name = checks.text(key, value)
+    try:
+        means: list[list[float]] = Instance.load(folder / name).means.tolist()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{key} must be a file of an instance, got {name!r}: {error}") from None
+    return means
+
+
+def _learner_table(table: Table) -> Table:
+    """Return the table of learners, which may stand in a file of its own."""
+    if isinstance(table.values.get("learners"), str):
+        return table.take("learners", lambda _, name: Table.load(table.file.parent / name))
+    return table.table("learners")
+
+
+def _read_told(table: Table) -> dict[str, Any]:
+    none: int | None = None
+    bound = table.take("max_delay", lambda key, value: checks.whole_number(key, value, 1), none)
+    table.end()
+    return {} if bound is None else {"max_delay": bound}
+
+
+def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
+    stages = checks.whole_number(key, value, minimum=2)
+    entry = catalog.ENTRIES.get(source.get("catalog", ""))
+    if entry is None or "progress" not in signature(entry).parameters:
+        raise ValueError(f"{key} must come with a catalog entry that has a progress, got {source}")
+    return stages
+
+
+def _read_learners(table: Table) -> dict[str, LearnerSpec]:
+    learners = {}
+    for name in table.values:
+        inner = table.table(name)
+        learner = inner.take("learner", _one_of(tuple(LEARNERS)), name)
+        if learner not in LEARNERS:
+            raise inner.mistake(f"{inner.name('learner')} must be given, got nothing")
+        learners[name] = LearnerSpec(learner, inner.take_given(free_parameters(learner)))
+        inner.end()
+    if not learners:
+        raise table.mistake("learners must hold at least one table, got none")
+    return learners
+
+
+def _read_published(table: Table, learners: Mapping[str, LearnerSpec]) -> Published:
+    value = table.take("value", checks.number)
+    published = Published(
+        learner=table.take("learner", _one_of(tuple(learners))),
+        switching_cost=table.take("switching_cost", checks.not_negative, 0.0),
+        round=table.take("round", lambda key, value: checks.whole_number(key, value, minimum=1)),
+        value=value,
+        low=table.take("low", checks.number, value),
+        high=table.take("high", checks.number, value),
+        note=table.take("note", checks.text, ""),
+    )
+    table.end()
+    return published
+
+
+def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[float, ...]] | None:
+    swept = table.rest()
+    if not swept:
+        return None
+    allowed = ["horizon"]
+    if "catalog" in source:
+        entry = signature(catalog.ENTRIES[source["catalog"]]).parameters
+        allowed += [key for key in entry if key not in source["parameters"]]
+    for key in swept:
+        if key not in allowed or len(swept) > 1:
+            rule = f"sweep must have one key out of {', '.join(allowed)}"
+            raise table.mistake(f"{rule}, got {', '.join(swept)}", key)
+    ((key, values),) = swept.items()
+    try:
+        checks.numbers(f"sweep.{key}", values, dimensions=1)
+    except ValueError as error:
+        raise table.mistake(str(error), key) from None
+    if len(set(values)) < len(values):
+        raise table.mistake(f"sweep.{key} must be different values, got {values}", key)
+    return key, tuple(values)
+
+
+def _check_points(spec: Spec, table: Table) -> None:
+    """Make instance and learners once at each point, so that a wrong parameter shows at once."""
+    for point in spec.points:
+        place: tuple[str, ...] = ("instance",) if spec.sweep is None else ("sweep", spec.sweep[0])
+        try:
+            here = spec.at(point)
+            checked_horizon("horizon", here.horizon)
+            instance = here.first_instance()
+            place = ("checkpoints",)
+            here.rounds()
+            for name, learner in spec.learners.items():
+                place = ("learners", name)
+                if learner.parameters:
+                    here.factory(learner)(instance, 0)
+        except ValueError as error:
+            raise _placed(table, str(error), place) from None
+
+
+def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:
+    """Check that a published value speaks of something that the experiment measures."""
+
+    def mistake(key: str, rule: str) -> ValueError:
+        value = getattr(published, key)
+        return table.mistake(
+            f"published.{key} must be {rule}, got {value}", "published", place, key
+        )
+
+    if spec.sweep is not None:
+        raise table.mistake("published must not be given beside a [sweep]", "published")
+    if published.round not in spec.rounds():
+        raise mistake("round", "one of the checkpoints")
+    if published.switching_cost not in spec.switching_costs:
+        raise mistake("switching_cost", f"one of switching_costs, {list(spec.switching_costs)}")
+    if published.low > published.value:
+        raise mistake("low", f"at most value, {published.value:g}")
+    if published.high < published.value:
+        raise mistake("high", f"at least value, {published.value:g}")
+
+
+def _placed(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
+    """Return an error at a place of the file, at the key that its message begins with if any."""
+    key = message.split(maxsplit=1)[0].rstrip(":")
+    if key == place[-1]:
+        return table.mistake(".".join((*place[:-1], message)), *place)
+    inner: Any = table.values
+    for each in place:
+        inner = inner.get(each, {})
+    if isinstance(inner, dict) and key in inner:
+        return table.mistake(".".join((*place, message)), *place, key)
+    return table.mistake(f"{'.'.join(place)}: {message}", *place)
+
+
+def _one_of(allowed: Sequence[str]) -> Callable[[str, object], str]:
+    def read(key: str, value: object) -> str:
+        name = checks.text(key, value)
+        checks.one_of(key, name, allowed)
+        return name
+
+    return read
+
+
+def _rewards(key: str, value: object) -> Rewards:
+    return cast(Rewards, _one_of(get_args(Rewards))(key, value))
+
+
+def _checkpoints(key: str, value: Any) -> int | tuple[int, ...]:
+    if isinstance(value, list):
+        return tuple(checks.whole_numbers(key, value, minimum=0))
+    count = checks.whole_number(key, value, minimum=1)
+    if count > MAX_CHECKPOINTS:
+        raise ValueError(f"{key} must be at most {MAX_CHECKPOINTS:,}, got {checks.count(count)}")
+    return count
+
+
+def _costs(key: str, value: Any) -> tuple[float, ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{key} must be a list of numbers, got {checks.short(value)}")
+    costs = tuple(checks.not_negative(key, cost) for cost in value)
+    if len(set(costs)) < len(costs):
+        raise ValueError(f"{key} must be different numbers, got {value}")
+    return costs

@@ -1,0 +1,198 @@
+"""What an experiment is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+from fallow import catalog
+from fallow.arrays import IntArray
+from fallow.instance import Instance
+from fallow.learners.registry import build_learner
+from fallow.replicate import Factory, Family, log_rounds
+from fallow.simulate import Rewards, checked_checkpoints
+
+DECISIVE = (
+    "source",
+    "learners",
+    "horizon",
+    "runs",
+    "seed",
+    "rewards",
+    "told",
+    "drift",
+    "checkpoints",
+    "sweep",
+    "switching_costs",
+)
+"""What decides about the results."""
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """A learner by its name on the command line, and its parameters."""
+
+    learner: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A value read off a published figure, to compare with: regret of a learner at a round.
+
+    `low` and `high` are its band, or how far it can be misread; `note` is why ours differs.
+    """
+
+    learner: str
+    switching_cost: float
+    round: int
+    value: float
+    low: float
+    high: float
+    note: str
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment.
+
+    Attributes
+    ----------
+    name
+        The file's name without its ending.
+    section, title, caption
+        For the report; experiments of a section stand beside each other, and the caption says what
+        to see in the figure.
+    source
+        A catalog name with its parameters under "catalog", "parameters", or a table of means under
+        "means". A random catalog entry without a seed is a family, drawn anew in each run.
+    learners
+        By the name they have in the figure.
+    horizon, runs, seed, rewards
+        As in `fallow.replicate`.
+    told
+        What learners are told in place of the truth, such as a bound on the delays.
+    drift
+        Number of stages in which the catalog entry's `progress` goes from 0 to 1; 1 without drift.
+    checkpoints
+        Rounds at which totals are kept, or how many, spaced evenly on a log axis.
+    sweep
+        "horizon" or a parameter of the catalog entry, and the values that it takes in turn.
+    switching_costs
+        Those for which regret is reported. They do not change what is played, only what is kept.
+    kind
+        What the figure's axis is: rounds, the sweep's values, or switching costs.
+    axis
+        What the values of the sweep mean.
+    measure
+        What the figure shows: regret against ghost, or the share of the optimum earned.
+    published
+        Values to compare with.
+    """
+
+    name: str
+    section: str
+    title: str
+    caption: str
+    source: Mapping[str, Any]
+    learners: Mapping[str, LearnerSpec]
+    horizon: int
+    runs: int
+    seed: int
+    rewards: Rewards
+    told: Mapping[str, Any]
+    drift: int
+    checkpoints: int | tuple[int, ...]
+    sweep: tuple[str, tuple[float, ...]] | None
+    switching_costs: tuple[float, ...]
+    kind: str
+    axis: str
+    measure: str
+    published: tuple[Published, ...]
+
+    @property
+    def points(self) -> tuple[float | None, ...]:
+        """The values of the sweep; a single None where there is none."""
+        return (None,) if self.sweep is None else self.sweep[1]
+
+    @property
+    def work(self) -> int:
+        """Rounds that are played in all runs together."""
+        horizons = sum(self.at(point).horizon for point in self.points)
+        return horizons * self.runs * len(self.learners)
+
+    def at(self, point: float | None) -> Spec:
+        """Return the experiment at one value of its sweep."""
+        if self.sweep is None or point is None:
+            return self
+        if self.sweep[0] == "horizon":
+            return replace(self, horizon=cast(int, point), sweep=None)
+        parameters = {**self.source["parameters"], self.sweep[0]: point}
+        return replace(self, source={**self.source, "parameters": parameters}, sweep=None)
+
+    def instance(self) -> Instance | Family:
+        """Return what is played, at a value of the sweep."""
+        if "means" in self.source:
+            return Instance.from_means(self.source["means"])
+        name, parameters = self.source["catalog"], self.source["parameters"]
+        if self.drift == 1:
+            return catalog.source(name, parameters)
+        moments = [stage / (self.drift - 1) for stage in range(self.drift)]
+
+        def stages(seed: int) -> list[Instance]:
+            drawn = {"seed": seed, **parameters}
+            return [catalog.build(name, {**drawn, "progress": moment}) for moment in moments]
+
+        return stages
+
+    def first_instance(self) -> Instance:
+        """Return an instance as learners meet it first, at a value of the sweep."""
+        source = self.instance()
+        drawn = source if isinstance(source, Instance) else source(0)
+        return drawn if isinstance(drawn, Instance) else drawn[0]
+
+    def factories(self) -> dict[str, Factory]:
+        """Return how each learner is made, at a value of the sweep."""
+        return {name: self.factory(learner) for name, learner in self.learners.items()}
+
+    def factory(self, learner: LearnerSpec) -> Factory:
+        """Return how a learner is made, at a value of the sweep."""
+        return lambda instance, seed: build_learner(
+            learner.learner, instance, self.horizon, seed, learner.parameters, self.told
+        )
+
+    def rounds(self) -> IntArray:
+        """Return the rounds at which totals are kept, at a value of the sweep."""
+        if isinstance(self.checkpoints, int):
+            return log_rounds(self.horizon, self.checkpoints)
+        return checked_checkpoints(self.checkpoints, self.horizon)
+
+    def values(self) -> dict[str, Any]:
+        """Return all of the spec as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Spec:
+        """Return the spec whose values these are."""
+        learners = {name: LearnerSpec(**each) for name, each in values["learners"].items()}
+        sweep, checkpoints = values["sweep"], values["checkpoints"]
+        return cls(
+            **{
+                **values,
+                "learners": learners,
+                "checkpoints": checkpoints if isinstance(checkpoints, int) else tuple(checkpoints),
+                "sweep": None if sweep is None else (sweep[0], tuple(sweep[1])),
+                "switching_costs": tuple(values["switching_costs"]),
+                "published": tuple(Published(**each) for each in values["published"]),
+            }
+        )
+
+    def digest(self) -> str:
+        """Return a hash of all that decides about the results; title and figure do not."""
+        values = self.values()
+        values["learners"] = list(values["learners"].items())  # their order is that of the rows
+        text = json.dumps({key: values[key] for key in DECISIVE}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
