@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import fallow
 from benchmarks.section import Section
 from fallow.learners.registry import build_learner
-from fallow.replicate import Factory, Family
+from fallow.studies.study import Factory, Family
 
 EPSILONS = (-0.86, -0.6, -0.4, -0.2, -0.1, -0.05, -0.02, -0.01, 0, 0.01, 0.02, 0.05, 0.1, 0.13)
 HORIZONS = (10**3, 10**4, 10**5)

@@ -9,7 +9,7 @@ from benchmarks.minimal import minimal_ucb1
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
 from fallow.learners.registry import build_learner
-from fallow.replicate import Factory, Family
+from fallow.studies.study import Factory, Family
 
 SEED = 1
 """Of the reported runs; the constants were chosen on draws 1000 to 1029."""

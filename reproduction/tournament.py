@@ -16,9 +16,9 @@ from fallow.arrays import FloatArray
 from fallow.intervals import estimate
 from fallow.planners.optimal import within_reach
 from fallow.planners.plan import MAX_STATES
-from fallow.replicate import Replication
 from fallow.simulate import simulate
 from fallow.studies.folder import read_results
+from fallow.studies.result import Result
 from fallow.studies.spec import Spec
 
 
@@ -77,23 +77,21 @@ def standings(
     return spec, found
 
 
-def _standing(spec: Spec, studies: Sequence[Replication], learner: str) -> Standing:
+def _standing(spec: Spec, studies: Sequence[Result], learner: str) -> Standing:
     place = studies[0].learners.index(learner)
     final = studies[0].rounds[-1]
 
-    def ends(values: Callable[[Replication], FloatArray]) -> tuple[float, float]:
+    def ends(values: Callable[[Result], FloatArray]) -> tuple[float, float]:
         found = estimate(np.concatenate([values(study) for study in studies]))
         return float(found.mean), float(found.half_width)
 
-    share, share_half_width = ends(
-        lambda study: study.rewards[place, :, -1] / (study.gains["optimum"] * final)
-    )
+    share, share_half_width = ends(lambda study: study.share(learner)[:, -1])
     against_ghost = {
         f"{cost:g}": ends(partial(_final_regret, learner=learner, cost=cost))
         for cost in spec.switching_costs
     }
     against_optimum, half_width = ends(lambda study: study.regret(learner, "optimum")[:, -1])
-    switches, _ = ends(lambda study: study.switches[place, :, -1].astype(float))
+    switches, _ = ends(lambda study: study.switches[:, place, -1].astype(float))
     return Standing(
         spec.title,
         learner,
@@ -111,7 +109,7 @@ def _standing(spec: Spec, studies: Sequence[Replication], learner: str) -> Stand
     )
 
 
-def _final_regret(study: Replication, learner: str, cost: float) -> FloatArray:
+def _final_regret(study: Result, learner: str, cost: float) -> FloatArray:
     return study.regret(learner, "ghost", cost)[:, -1]
 
 

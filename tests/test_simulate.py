@@ -31,7 +31,7 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.drift import play_stages
-from fallow.replicate import Factory
+from fallow.studies.study import Factory
 from fallow.simulate import Rewards
 
 HALF: Any = 0.5

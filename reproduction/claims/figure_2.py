@@ -10,8 +10,8 @@ from fallow.instance import Instance
 from fallow.intervals import estimate
 from fallow.planners.ranking import ranking_gains
 from fallow.protocol import Learner
-from fallow.replicate import replicate
 from fallow.simulate import simulate
+from fallow.studies import replicate
 from fallow.trajectory import RunTrajectory
 from reproduction.claims.claim import Claim, Finding, verdict
 from reproduction.claims.studies import (
@@ -78,7 +78,7 @@ def _check_printed() -> Finding:
         study.regret(name, switching_cost=1)[:, -1].reshape(-1, 5).mean(axis=1)
         for name in study.learners
     )
-    before, after = study.switches[0].T
+    before, after = study.switches[:, 0].T
     flat = int((before == after).sum())
     ucb_met = ucb.min() <= PRINTED_UCB <= ucb.max()
     low_met = low.min() <= PRINTED_LOW <= low.max()
@@ -174,7 +174,7 @@ def _check_ucb_explores() -> Finding:
     study = replicate(
         instance, lambda drawn, _: pi_ucb(drawn), rounds[-1], runs=10, seed=0, checkpoints=rounds
     )
-    first, second, third = np.diff(study.switches[0].mean(axis=0))
+    first, second, third = np.diff(study.switches[:, 0].mean(axis=0))
     steady = first / 2 <= second <= 2 * first and second / 2 <= third <= 2 * second
     return Finding(
         f"{first:,.0f}, {second:,.0f}, {third:,.0f} switches from T = 10^4 to 10^5, to 10^6, to "

@@ -12,8 +12,8 @@ from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.planners.ranking import ranking_gains
 from fallow.protocol import Learner
-from fallow.replicate import replicate
 from fallow.simulate import simulate
+from fallow.studies import replicate
 from reproduction.claims.claim import Claim, Finding, verdict
 
 DELTA = 0.1

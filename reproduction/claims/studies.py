@@ -7,8 +7,9 @@ from fallow.instance import Instance
 from fallow.intervals import Estimate, estimate
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
-from fallow.replicate import Family, Replication, replicate
 from fallow.simulate import Rewards
+from fallow.studies import Result, replicate
+from fallow.studies.study import Family
 
 HORIZON = 1000
 """Rounds of the paper's figures."""
@@ -53,7 +54,7 @@ def play_both(
     rounds: Sequence[int],
     runs: int,
     rewards: Rewards = "bernoulli",
-) -> Replication:
+) -> Result:
     """Play both learners in paired runs up to the last of these rounds; keep totals at each."""
     horizon = rounds[-1]
     learners = {

@@ -36,8 +36,8 @@ from fallow.planners.ranking import (
 )
 from fallow.planners.whittle import whittle
 from fallow.protocol import Block, Learner, Outcome
-from fallow.replicate import Replication, log_rounds, replicate
 from fallow.simulate import simulate
+from fallow.studies import Result, log_rounds, replicate
 from fallow.trajectory import Trajectory
 
 __all__ = [
@@ -60,7 +60,7 @@ __all__ = [
     "RankThenCut",
     "RankingUCB",
     "RankingUCB2",
-    "Replication",
+    "Result",
     "Rotation",
     "SlidingWindowUCB",
     "ThompsonSampling",

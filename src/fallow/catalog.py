@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from fallow import checks, decay
+from fallow import checks, decay, user_code
 from fallow.instance import Instance
 from fallow.planners import maintenance as periodic_maintenance
 
@@ -281,13 +281,9 @@ def build(name: str, parameters: Mapping[str, object] = MappingProxyType({})) ->
     >>> build("figure2", {"seed": 3}) == figure2(seed=3)
     True
     """
-    checks.one_of("name", name, ENTRIES)
-    allowed = signature(ENTRIES[name]).parameters
-    for parameter in parameters:
-        if not allowed:
-            raise ValueError(f"{name} must have no parameters, got {parameter!r}")
-        checks.one_of(f"a parameter of {name}", parameter, allowed)
-    return ENTRIES[name](**parameters)
+    entry = find_entry(name)
+    checks.arguments(name, entry, parameters)
+    return _made(entry, parameters)
 
 
 def source(name: str, parameters: Mapping[str, object]) -> Instance | Callable[[int], Instance]:
@@ -301,10 +297,27 @@ def source(name: str, parameters: Mapping[str, object]) -> Instance | Callable[[
     >>> callable(family) and family(3) == figure2(seed=3)
     True
     """
-    instance = build(name, parameters)
-    if "seed" in signature(ENTRIES[name]).parameters and "seed" not in parameters:
-        return lambda seed: build(name, {**parameters, "seed": seed})
-    return instance
+    entry = find_entry(name)
+    if "seed" not in signature(entry).parameters or "seed" in parameters:
+        return build(name, parameters)
+    checks.arguments(name, entry, {**parameters, "seed": 0})
+    return lambda seed: _made(entry, {**parameters, "seed": seed})
+
+
+def find_entry(name: str) -> Callable[..., Instance]:
+    """Return the function behind a name: one of `ENTRIES`, or a user's own that was loaded."""
+    if user_code.is_user_code(name):
+        entry: Callable[..., Instance] = user_code.find(name)
+        return entry
+    checks.one_of("name", name, ENTRIES)
+    return ENTRIES[name]
+
+
+def _made(entry: Callable[..., Instance], parameters: Mapping[str, object]) -> Instance:
+    made: object = entry(**parameters)
+    if not isinstance(made, Instance):
+        raise ValueError(f"{entry.__name__} must return an Instance, got {checks.short(made)}")
+    return made
 
 
 def _generator(seed: int) -> np.random.Generator:

@@ -2,7 +2,8 @@
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,31 @@ def suggestion(value: str, known: Iterable[str]) -> str:
     """Return a question after the known name that looks most like the value, if one does."""
     near = difflib.get_close_matches(value, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def arguments(
+    what: str,
+    function: Callable[..., object],
+    given: Collection[str],
+    supplied: Collection[str] = (),
+) -> None:
+    """Check that names given are arguments of a function, and that none is missing.
+
+    Arguments that are supplied anyway must not be given.
+    """
+    parameters = signature(function).parameters.values()
+    known = {
+        each.name: each
+        for each in parameters
+        if each.name not in supplied and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    }
+    for name in given:
+        if not known:
+            raise ValueError(f"{what} must have no parameters, got {name!r}")
+        one_of(f"a parameter of {what}", name, known)
+    for name, parameter in known.items():
+        if name not in given and parameter.default is parameter.empty:
+            raise ValueError(f"{what} must be given its parameter {name!r}, got nothing")
 
 
 def count(number: int) -> str:

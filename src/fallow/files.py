@@ -25,15 +25,15 @@ def write_whole(path: Path, content: bytes) -> None:
             unfinished.unlink(missing_ok=True)
 
 
-def sealed(content: bytes) -> bytes:
+def seal(content: bytes) -> bytes:
     """Return some content followed by its digest, so that damage is noticed."""
     return content + hashlib.sha256(content).digest()
 
 
-def unsealed(content: bytes) -> bytes:
+def unseal(content: bytes) -> bytes:
     """Return what was sealed; a ValueError if it was damaged since."""
     inner = content[:-32]
-    if sealed(inner) != content:
+    if seal(inner) != content:
         raise ValueError("a damaged file")
     return inner
 

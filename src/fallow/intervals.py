@@ -18,6 +18,17 @@ class Estimate(NamedTuple):
     mean: FloatArray
     half_width: FloatArray
 
+    def at(self, place: int) -> Estimate:
+        """Return the estimate at a place of its axis, such as -1 for the last round."""
+        return Estimate(self.mean[place], self.half_width[place])
+
+    def __format__(self, form: str) -> str:
+        """Write a single mean with its interval, such as 220.5 ± 5.6; one run has no interval."""
+        form = form or (",.0f" if abs(self.mean) >= 100 else ".1f")
+        if np.isnan(self.half_width):
+            return format(float(self.mean), form)
+        return f"{float(self.mean):{form}} ± {float(self.half_width):{form}}"
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -28,7 +39,7 @@ class Moments:
     Examples
     --------
     >>> parts = np.array([1.0, 2.0]), np.array([6.0])
-    >>> whole = moments(parts[0]).merged(moments(parts[1]))
+    >>> whole = moments(parts[0]).merge(moments(parts[1]))
     >>> print(whole.count, whole.mean, whole.squares)
     3 3.0 14.0
     """
@@ -37,7 +48,7 @@ class Moments:
     mean: FloatArray
     squares: FloatArray
 
-    def merged(self, other: Moments) -> Moments:
+    def merge(self, other: Moments) -> Moments:
         """Return the moments of both samples together."""
         count = self.count + other.count
         if self.count == 0 or other.count == 0:

@@ -139,6 +139,16 @@ class CheckedLearner(ABC):
     def _restore(self, progress: Mapping[str, Any]) -> None: ...
 
 
+def has_compiled_loop(learner: Learner) -> bool:
+    return type(learner).__name__ in (
+        "RankingUCB",
+        "UCB1",
+        "SlidingWindowUCB",
+        "ThompsonSampling",
+        "EpsilonGreedy",
+    )
+
+
 def own_generator(seed: int) -> np.random.Generator:
     """Return a stream apart from the one that the simulator draws from an equal seed."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))

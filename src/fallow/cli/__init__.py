@@ -25,6 +25,8 @@ def run_app(application: Typer) -> None:
     try:
         application()
     except SystemExit as ended:
+        if "fallow.studies.workers" in sys.modules:
+            sys.modules["fallow.studies.workers"].stop_processes()
         with suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()

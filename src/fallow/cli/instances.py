@@ -7,9 +7,14 @@ from typing import Annotated, get_type_hints
 import typer
 
 from fallow import Instance, catalog, checks
+from fallow.user_code import is_user_code, load
 
 InstanceArgument = Annotated[
-    str, typer.Argument(help="A name from `fallow catalog`, or a TOML file.", metavar="INSTANCE")
+    str,
+    typer.Argument(
+        help="A name from `fallow catalog`, a TOML file, or your own function as module:name.",
+        metavar="INSTANCE",
+    ),
 ]
 ParametersArgument = Annotated[
     list[str] | None,
@@ -18,8 +23,8 @@ ParametersArgument = Annotated[
 
 
 def read_instance(source: str, parameters: Sequence[str]) -> Instance:
-    """Return the instance with a catalog name or in a file."""
-    if source in catalog.ENTRIES:
+    """Return the instance with a catalog name, in a file, or of a user's own function."""
+    if is_named(source):
         return catalog_instance(source, parameters)
     if not Path(source).exists():
         hint = checks.suggestion(source, catalog.ENTRIES)
@@ -29,6 +34,14 @@ def read_instance(source: str, parameters: Sequence[str]) -> Instance:
     return Instance.load(source)
 
 
+def is_named(source: str) -> bool:
+    """Tell whether a source is a catalog name or a user's own function, which is loaded then."""
+    if not is_user_code(source) or Path(source).exists():
+        return source in catalog.ENTRIES
+    load(source, Path.cwd())
+    return True
+
+
 def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:
     """Return a catalog instance with parameters as they were typed."""
     return catalog.build(name, catalog_parameters(name, parameters))
@@ -36,7 +49,7 @@ def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:
 
 def catalog_parameters(name: str, parameters: Sequence[str]) -> dict[str, object]:
     """Return the parameters of a catalog name as they were typed, by key."""
-    types = get_type_hints(catalog.ENTRIES[name])
+    types = get_type_hints(catalog.find_entry(name))
     values: dict[str, object] = {}
     for parameter in parameters:
         key, value = _parsed(parameter, types)

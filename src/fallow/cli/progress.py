@@ -1,5 +1,6 @@
 """The progress bar of a stage of work, and what Ctrl-C means for it."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,12 @@ from rich.progress import (
 from rich.text import Text
 
 from fallow.cli import signals
+from fallow.studies.engine import Failure
+from fallow.studies.run import Progress as RunProgress
+from fallow.studies.run import Watcher
+
+FAILURES = 20
+"""Failed runs that are told one by one."""
 
 
 class FailuresColumn(ProgressColumn):
@@ -68,6 +75,34 @@ class Bar:
         self.done += count
         self._failed += failed
         self.progress.update(self._task, completed=self.done, failed=self._failed)
+
+
+class Screen(Watcher):
+    """Moves a bar, and keeps what is to be said when it has gone."""
+
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
+        self.failed = 0
+        self.failures: list[tuple[float | None, Failure]] = []
+
+    def found(self, progress: RunProgress) -> None:
+        """Start the bar further on."""
+        self.bar.found(progress.runs, progress.failed)
+        self._keep(progress)
+
+    def done(self, progress: RunProgress) -> None:
+        """Move the bar."""
+        self.bar.advance(progress.runs, progress.failed)
+        self._keep(progress)
+
+    def damaged(self, message: str) -> None:
+        """Say what is wrong with a file."""
+        print(f"fallow: {message}", file=sys.stderr)
+
+    def _keep(self, progress: RunProgress) -> None:
+        self.failed += progress.failed
+        new = [(progress.point, failure) for failure in progress.failures]
+        self.failures = [*self.failures, *new][:FAILURES]
 
 
 @contextmanager

@@ -1,24 +1,33 @@
-"""`fallow run`, `fallow summarize`, `fallow figure`: from specs to rows, curves and pictures."""
+"""`fallow run`, `fallow summarize`, `fallow figure`: from specs to tallies, curves and pictures."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
+from fallow.cli.tables import print_table
 
 if TYPE_CHECKING:
     from fallow.studies.spec import Spec
     from fallow.studies.summarize import Curve
+    from fallow.studies.workers import Workers
 
 FilesArgument = Annotated[list[Path], typer.Argument(help="Specs: TOML files.", metavar="FILE...")]
 FoldersArgument = Annotated[
     list[Path], typer.Argument(help="Folders that `fallow run` wrote.", metavar="DIR...")
+]
+AllowImportsOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-imports",
+        help="Run the Python code of learners and families that the spec names as module:Name.",
+    ),
 ]
 
 
@@ -36,17 +45,17 @@ def run_command(
     rows: Annotated[
         bool, typer.Option("--rows", help="Keep the totals of every run, not only their curves.")
     ] = False,
+    allow_imports: AllowImportsOption = False,
 ) -> None:
-    """Run experiments; what is already there is kept, what is missing is run."""
+    """Run specs; what is already there is kept, what is missing is run."""
     with user_mistakes():
         check_extras("--rows", *["polars"] * rows)
         check_extras("--cluster", *["distributed"] * (cluster is not None))
-        from fallow.cli.experiment import load_specs, run_spec
         from fallow.studies.workers import cluster_workers, local_workers
 
         if cluster is not None and workers is not None:
             raise ValueError("--workers must not be given with --cluster, which has its own")
-        specs = load_specs(files)
+        specs = load_specs(files, allow_imports)
         failed = 0
         with local_workers(workers) if cluster is None else cluster_workers(cluster) as crew:
             for file, spec in specs.items():
@@ -56,9 +65,51 @@ def run_command(
             raise typer.Exit(1)
 
 
+def load_specs(files: Sequence[Path], allow_imports: bool = False) -> dict[Path, "Spec"]:
+    """Read all specs before any is run."""
+    from fallow.studies.read import load_spec
+
+    specs = {file: load_spec(file, allow_imports) for file in files}
+    names = [file.stem for file in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"FILE must have different names, got {name} twice")
+    return specs
+
+
+def run_spec(
+    file: Path, spec: "Spec", out: Path, workers: "Workers | None" = None, rows: bool = False
+) -> int:
+    """Run what is missing of a spec in its folder, and return how many runs failed."""
+    from fallow.cli.progress import Screen, stage
+    from fallow.cli.signals import raise_at_signals
+    from fallow.studies.run import run
+
+    total = spec.runs * len(spec.points)
+    kept = f"finished runs are kept in {out}, the same command goes on from there"
+    with stage(f"runs of {spec.name}", total, kept) as bar, raise_at_signals():
+        screen = Screen(bar)
+        run(spec, out / spec.name, workers, rows, screen)
+    for point, failure in screen.failures:
+        at = "" if point is None else f" --point {point!r}"
+        imports = " --allow-imports" if spec.code else ""
+        print(
+            f"fallow: a run of {spec.name} failed: {failure.message}; to see it alone: "
+            f"fallow replay {shlex.quote(str(file))} {failure.run}{at}{imports}",
+            file=sys.stderr,
+        )
+    if screen.failed:
+        print(
+            f"fallow: {screen.failed} of {total} runs of {spec.name} failed, and are missing from "
+            f"its curves; to play them again, remove {out / spec.name}",
+            file=sys.stderr,
+        )
+    return screen.failed
+
+
 @app.command("summarize")
 def summarize_command(folders: FoldersArgument) -> None:
-    """Write the curves of experiments, summary.parquet, and print where they end."""
+    """Write the curves of studies, summary.parquet, and print where they end."""
     with user_mistakes():
         check_extras("summarize", "polars")
         from fallow.files import write_whole
@@ -75,45 +126,40 @@ def _print_ends(spec: "Spec", curves: "Sequence[Curve]") -> None:
     console = Console(highlight=False, markup=False)
     console.print(f"{spec.name}: {spec.title}", style="bold", soft_wrap=True)
     swept = [] if spec.sweep is None else [spec.sweep[0]]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("learner", overflow="fold")
-    for header in (*swept, "cost", "round", "regret", "5 % to 95 %", "switches", "share"):
-        table.add_column(header, justify="right", no_wrap=True)
+    headers = ("learner", *swept, "cost", "round", "regret", "5 % to 95 %", "switches", "share")
+    rows = []
     for curve in curves:
-        table.add_row(
-            Text(curve.learner),
-            *([] if curve.point is None else [f"{curve.point:g}"]),
-            f"{curve.switching_cost:g}",
-            f"{curve.rounds[-1]:,}",
-            *curve.ends(),
-        )
-    console.print(table)
+        point = [] if curve.point is None else [f"{curve.point:g}"]
+        where = f"{curve.switching_cost:g}", f"{curve.rounds[-1]:,}"
+        rows.append((curve.learner, *point, *where, *curve.ends()))
+    print_table(headers, rows)
 
 
 @app.command("figure")
 def figure_command(folders: FoldersArgument) -> None:
-    """Draw the figures of experiments: figure.svg and figure.png."""
+    """Draw the figures of studies: figure.svg and figure.png."""
     with user_mistakes():
         check_extras("figure", "polars", "matplotlib")
+        from fallow.studies.summarize import summarize
+
         for folder in result_folders(folders):
-            print(f"{folder / 'figure.svg'} and .png: {draw_folder(folder).title}")
+            spec, curves = summarize(folder)
+            draw_figures(spec, curves, folder)
+            print(f"{folder / 'figure.svg'} and .png: {spec.title}")
 
 
-def draw_folder(folder: Path) -> "Spec":
-    """Draw the figure of an experiment in its folder, and return its spec."""
+def draw_figures(spec: "Spec", curves: "Sequence[Curve]", folder: Path) -> None:
+    """Draw the figure of a study in its folder."""
     from fallow.figures import image
     from fallow.files import write_whole
     from fallow.studies.draw import draw
-    from fallow.studies.summarize import summarize
 
-    spec, curves = summarize(folder)
     for kind in ("svg", "png"):
         write_whole(folder / f"figure.{kind}", image(lambda: draw(spec, curves), kind))
-    return spec
 
 
 def result_folders(folders: Sequence[Path]) -> list[Path]:
-    """Return the folders of experiments among these and within them."""
+    """Return the folders of studies among these and within them."""
     from fallow.studies.folder import MANIFEST
 
     found = []

@@ -15,7 +15,7 @@ _consequences: list[Callable[[], str]] = [lambda: ", no file is half written"]
 
 
 class Ended(BaseException):
-    """A signal that was sent while there was something to put in order."""
+    """A signal that was sent while there was something to save first."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -49,7 +49,7 @@ def consequence(text: Callable[[], str]) -> Iterator[None]:
 
 
 @contextmanager
-def put_in_order_first() -> Iterator[None]:
+def raise_at_signals() -> Iterator[None]:
     """Raise `Ended` at the first signal, while the main thread only waits, adds up and writes."""
     before = {number: signal.signal(number, _raise) for number in SIGNALS}
     try:

@@ -2,51 +2,40 @@
 
 import json
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from fallow import Instance, catalog, checks, ghost
+from fallow import Instance, catalog, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
 from fallow.cli.instances import (
     InstanceArgument,
     ParametersArgument,
     catalog_parameters,
+    is_named,
     read_instance,
 )
+from fallow.cli.signals import raise_at_signals
+from fallow.cli.tables import print_table
 from fallow.files import write_whole
 from fallow.frames import parquet
 from fallow.intervals import Estimate, estimate
-from fallow.learners.registry import LEARNERS, build_learner
+from fallow.learners.registry import LEARNERS, find_learner, learner_factory
 from fallow.planners.plan import optimum_or_bound
-from fallow.protocol import Learner
-from fallow.replicate import Family, Replication, replicate
+from fallow.planners.ranking import ghost
 from fallow.simulate import Rewards
+from fallow.studies import Result, replicate
+from fallow.studies.study import Family
+from fallow.user_code import describe_error, is_user_code, load
 
 REWARDS = get_args(Rewards)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a learner has come to at the horizon: means over runs and half-widths at 95 %."""
-
-    learner: str
-    regret: float
-    regret_half_width: float | None
-    more_regret_than_first: float
-    more_regret_than_first_half_width: float | None
-    switches: float
-    switches_half_width: float | None
-    share_of_optimum: float
-    share_of_optimum_half_width: float | None
+Summary = dict[str, Estimate]
+"""What a learner has come to at the horizon, by measure."""
 
 
 @app.command("simulate")
@@ -54,14 +43,17 @@ def simulate_command(
     instance: InstanceArgument,
     parameters: ParametersArgument = None,
     learner: Annotated[
-        list[str] | None, typer.Option(help=f"Repeatable: {', '.join(LEARNERS)}.")
+        list[str] | None,
+        typer.Option(help=f"Repeatable: {', '.join(LEARNERS)}, or your own class as module:Name."),
     ] = None,
     horizon: Annotated[str, typer.Option(help="Rounds of a run, such as 1e6.")] = "1e4",
     runs: Annotated[int, typer.Option(help="Number of runs.")] = 20,
     switching_cost: Annotated[float, typer.Option(help="Charged for each switch.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of all randomness.")] = 0,
     rewards: Annotated[str, typer.Option(help=f"One of {', '.join(REWARDS)}.")] = "bernoulli",
-    workers: Annotated[int | None, typer.Option(help="Threads; one a core by default.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Threads or processes; one a core by default.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for rows, summary and curves.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -72,28 +64,34 @@ def simulate_command(
     with user_mistakes():
         names = learner or ["low-switch", "ranking-ucb"]
         for name in names:
-            checks.one_of("--learner", name, LEARNERS)
+            if is_user_code(name):
+                load(name, Path.cwd())
+            find_learner(name, "--learner")
         checks.one_of("--rewards", rewards, REWARDS)
         checks.not_negative("--switching-cost", switching_cost)
         rounds = _whole("--horizon", horizon)
         source: Instance | Family = read_instance(instance, parameters or [])
-        if instance in catalog.ENTRIES:
+        if is_named(instance):
             source = catalog.source(instance, catalog_parameters(instance, parameters or []))
         if out is not None:
             check_extras("--out", "polars", "matplotlib")
             out.mkdir(parents=True, exist_ok=True)
-        study = _study(source, names, rounds, runs, seed, rewards, workers)
-        summaries = [_summary(study, name, switching_cost) for name in study.learners]
+        result = _play(source, names, rounds, runs, seed, rewards, workers)
+        summaries = {name: _summarize(result, name, switching_cost) for name in result.learners}
         if as_json:
-            print(json.dumps([asdict(summary) for summary in summaries], indent=2))
+            print(_as_json(summaries))
         else:
             _print_table(summaries, rounds, runs, switching_cost)
         if out is not None:
             title = f"{instance} {' '.join(parameters or [])}".strip()
-            _write_all(out, _files(study, summaries, switching_cost, title), quiet=as_json)
+            files = _files(result, summaries, switching_cost, title)
+            for name, make in files.items():
+                write_whole(out / name, make())
+            if not as_json:
+                print(f"{', '.join(files)} written to {out}")
 
 
-def _study(
+def _play(
     source: Instance | Family,
     names: Sequence[str],
     horizon: int,
@@ -101,72 +99,77 @@ def _study(
     seed: int,
     rewards: str,
     workers: int | None,
-) -> Replication:
-    def factory(name: str) -> Callable[[Instance, int], Learner]:
-        return lambda instance, number: build_learner(name, instance, horizon, number)
-
+) -> Result:
     from fallow.cli.progress import stage  # slow to import, and not needed for --help
 
-    with stage("runs", runs * len(names), "nothing was written") as bar:
-        return replicate(
-            source,
-            {name: factory(name) for name in names},
-            horizon,
-            runs,
-            seed,
-            workers,
-            cast(Rewards, rewards),
-            references={"ghost": ghost, "optimum": optimum_or_bound},
-            on_run=lambda: bar.advance(1),
-        )
+    with stage("runs", runs, "nothing was written") as bar, raise_at_signals():
+        try:
+            return replicate(
+                source,
+                {name: learner_factory(name, horizon) for name in names},
+                horizon,
+                runs,
+                seed,
+                workers,
+                rewards=cast(Rewards, rewards),
+                references={"ghost": ghost, "optimum": optimum_or_bound},
+                on_runs=bar.advance,
+            )
+        except Exception as error:
+            if not hasattr(error, "__notes__"):  # not from a run
+                raise
+            raise ValueError(f"a run must not fail, got {describe_error(error)}") from None
 
 
-def _summary(study: Replication, name: str, switching_cost: float) -> Summary:
-    place = study.learners.index(name)
-    final = study.rounds[-1]
-    regret = estimate(study.regret(name, switching_cost=switching_cost)[:, -1])
-    switches = estimate(study.switches[place, :, -1].astype(float))
-    share = estimate(study.rewards[place, :, -1] / (final * study.gains["optimum"]))
-    more = study.difference(name, study.learners[0], switching_cost)
-    final_more = Estimate(more.mean[-1], more.half_width[-1])
-    numbers: list[Any] = []
-    for mean, half_width in (regret, final_more, switches, share):
-        # A single run has no interval.
-        numbers += [float(mean), None if math.isnan(half_width) else float(half_width)]
-    return Summary(name, *numbers)
+def _summarize(result: Result, name: str, switching_cost: float) -> Summary:
+    more = result.difference(name, result.learners[0], switching_cost=switching_cost)
+    place = result.learners.index(name)
+    return {
+        "regret": estimate(result.regret(name, switching_cost=switching_cost)[:, -1]),
+        "more_regret_than_first": more.at(-1),
+        "switches": estimate(result.switches[:, place, -1].astype(float)),
+        "share_of_optimum": estimate(result.share(name)[:, -1]),
+    }
+
+
+def _as_json(summaries: Mapping[str, Summary]) -> str:
+    rows = []
+    for learner, summary in summaries.items():
+        row: dict[str, str | float | None] = {"learner": learner}
+        for measure, (mean, half_width) in summary.items():
+            row[measure] = float(mean)
+            # A single run has no interval.
+            row[f"{measure}_half_width"] = None if math.isnan(half_width) else float(half_width)
+        rows.append(row)
+    return json.dumps(rows, indent=2, allow_nan=False)
 
 
 def _print_table(
-    summaries: Sequence[Summary], horizon: int, runs: int, switching_cost: float
+    summaries: Mapping[str, Summary], horizon: int, runs: int, switching_cost: float
 ) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     cost = f", switching cost {switching_cost:g}" if switching_cost else ""
-    console.print(f"{runs:,} runs of {horizon:,} rounds{cost}; means with 95 % intervals")
-    console.print(
-        f"regret against ghost; more: regret beyond that of {summaries[0].learner}, paired"
+    many = "1 run" if runs == 1 else f"{runs:,} runs"
+    console.print(f"{many} of {horizon:,} rounds{cost}; means with 95 % intervals")
+    first = next(iter(summaries))
+    console.print(f"regret against ghost; more: regret beyond that of {first}, paired")
+    print_table(
+        ("learner", "regret", "more", "switches", "of optimum"),
+        [
+            (
+                learner,
+                f"{summary['regret']}",
+                f"{summary['more_regret_than_first']}",
+                f"{summary['switches']}",
+                f"{summary['share_of_optimum']:.1%}",
+            )
+            for learner, summary in summaries.items()
+        ],
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("learner", no_wrap=True)
-    for header in ("regret", "more", "switches", "of optimum"):
-        table.add_column(header, justify="right", no_wrap=True)
-    for row in summaries:
-        table.add_row(
-            row.learner,
-            _interval(row.regret, row.regret_half_width),
-            _interval(row.more_regret_than_first, row.more_regret_than_first_half_width),
-            _interval(row.switches, row.switches_half_width),
-            _interval(row.share_of_optimum, row.share_of_optimum_half_width, ".1%"),
-        )
-    console.print(table)
-
-
-def _interval(mean: float, half_width: float | None, form: str = "") -> str:
-    form = form or (",.0f" if abs(mean) >= 100 else ".1f")
-    return f"{mean:{form}}" if half_width is None else f"{mean:{form}} ± {half_width:{form}}"
 
 
 def _files(
-    study: Replication, summaries: Sequence[Summary], switching_cost: float, title: str
+    result: Result, summaries: Mapping[str, Summary], switching_cost: float, title: str
 ) -> Mapping[str, Callable[[], bytes]]:
     """Return how each file is made, by its name."""
 
@@ -174,33 +177,19 @@ def _files(
         from fallow.figures import Panel, curve_figure, image
 
         estimates = {
-            name: estimate(study.regret(name, switching_cost=switching_cost))
-            for name in study.learners
+            name: estimate(result.regret(name, switching_cost=switching_cost))
+            for name in result.learners
         }
-        panel = Panel(f"switching cost {switching_cost:g}", study.rounds, estimates)
+        panel = Panel(f"switching cost {switching_cost:g}", result.rounds, estimates)
         label = "regret against ghost"
         return image(lambda: curve_figure([panel], title, "round t", label), kind)
 
     return {
-        "rows.parquet": lambda: parquet(study.frame()),
-        "summary.json": lambda: json.dumps([asdict(row) for row in summaries], indent=2).encode(),
+        "rows.parquet": lambda: parquet(result.frame()),
+        "summary.json": lambda: _as_json(summaries).encode(),
         "regret.png": lambda: curves("png"),
         "regret.svg": lambda: curves("svg"),
     }
-
-
-def _write_all(folder: Path, files: Mapping[str, Callable[[], bytes]], quiet: bool) -> None:
-    kept: list[str] = []
-    try:
-        for name, make in files.items():
-            write_whole(folder / name, make())
-            kept.append(name)
-    except KeyboardInterrupt:
-        left = ", ".join(kept) or "nothing"
-        print(f"fallow: interrupted, {left} written to {folder}", file=sys.stderr)
-        raise typer.Exit(130) from None
-    if not quiet:
-        print(f"{', '.join(kept)} written to {folder}")
 
 
 def _whole(option: str, text: str) -> int:

@@ -1,11 +1,10 @@
 """Learners by name, told what their algorithms may know of the instance and no more."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from inspect import signature
 from types import MappingProxyType
 
-from fallow import checks
+from fallow import checks, user_code
 from fallow.instance import Instance
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
@@ -26,7 +25,7 @@ from fallow.planners.greedy import greedy
 from fallow.planners.plan import plan
 from fallow.planners.ranking import ghost
 from fallow.planners.whittle import whittle
-from fallow.protocol import CheckedLearner
+from fallow.protocol import CheckedLearner, Learner
 
 
 def _following(planner: Callable[[Instance], Plan]) -> Callable[[Instance], Follow]:
@@ -85,42 +84,63 @@ def _bound(instance: Instance) -> int | None:
     return max(int(instance.delays.max()), 1) if instance.arms > 1 else None
 
 
-@cache
-def _arguments(name: str) -> tuple[str, ...]:
-    return tuple(signature(LEARNERS[name]).parameters)
+def find_learner(name: str, what: str = "a learner") -> Callable[..., Learner]:
+    """Return how a learner is made: one of `LEARNERS`, or a user's own that was loaded."""
+    if user_code.is_user_code(name):
+        make: Callable[..., Learner] = user_code.find(name)
+        return make
+    checks.one_of(what, name, LEARNERS)
+    return LEARNERS[name]
 
 
 def free_parameters(name: str) -> list[str]:
     """Return the parameters of a learner that a user may set."""
-    return [argument for argument in _arguments(name) if argument not in TOLD]
+    return [each for each in signature(find_learner(name)).parameters if each not in TOLD]
 
 
-def build_learner(
+def learner_factory(
     name: str,
-    instance: Instance,
     horizon: int,
-    seed: int,
     parameters: Mapping[str, object] = MappingProxyType({}),
     told: Mapping[str, object] = MappingProxyType({}),
-) -> CheckedLearner:
-    """Return a fresh learner by its name, with its free parameters as given.
+) -> Callable[[Instance, int], Learner]:
+    """Return a function from an instance and a seed to a fresh learner.
 
-    What is in `told` it is told in place of the truth.
+    The learner is told what its arguments ask for, and no more; `told` overrides the instance's
+    facts.
 
     Examples
     --------
     >>> from fallow import catalog
-    >>> build_learner("low-switch", catalog.figure3(), 1000, 0, {"delta": 0.2}).ask()
+    >>> pi_low = learner_factory("low-switch", horizon=1000, parameters={"delta": 0.2})
+    >>> pi_low(catalog.figure3(), 0).ask()
     Block(arms=(0,), plays=17)
     """
-    checks.one_of("a learner", name, LEARNERS)
-    for parameter in parameters:
-        if not free_parameters(name):
-            raise ValueError(f"{name} must have no parameters, got {parameter!r}")
-        checks.one_of(f"a parameter of {name}", parameter, free_parameters(name))
-    arguments = {
-        argument: told.get(argument, tell(instance, horizon, seed))
-        for argument, tell in TOLD.items()
-        if argument in _arguments(name)
-    }
-    return LEARNERS[name](**arguments, **parameters)
+    make = find_learner(name)
+    wanted = [argument for argument in signature(make).parameters if argument in TOLD]
+    checks.arguments(name, make, parameters, supplied=wanted)
+
+    def build(instance: Instance, seed: int) -> Learner:
+        facts = {
+            argument: told.get(argument, TOLD[argument](instance, horizon, seed))
+            for argument in wanted
+        }
+        learner = make(**facts, **parameters)
+        for method in ("ask", "tell"):
+            if not callable(getattr(learner, method, None)):
+                raise ValueError(f"{name} must have a method {method}, got {type(learner)}")
+        return learner
+
+    return build
+
+
+def build_learner(name: str, instance: Instance, horizon: int, seed: int) -> Learner:
+    """Return a fresh learner by its name, with its defaults.
+
+    Examples
+    --------
+    >>> from fallow import catalog
+    >>> build_learner("ucb1", catalog.figure3(), horizon=1000, seed=0).ask()
+    Block(arms=(0,), plays=1)
+    """
+    return learner_factory(name, horizon)(instance, seed)

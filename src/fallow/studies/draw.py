@@ -10,10 +10,8 @@ from matplotlib.figure import Figure
 from fallow.arrays import FloatArray
 from fallow.figures import Mark, Panel, curve_figure
 from fallow.intervals import Estimate
-from fallow.studies.spec import Spec
+from fallow.studies.spec import MEASURES, Spec
 from fallow.studies.summarize import Curve
-
-MEASURES = {"regret": "regret against ghost", "share": "share of the optimum's reward"}
 
 
 def draw(spec: Spec, curves: Sequence[Curve]) -> Figure:

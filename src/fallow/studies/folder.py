@@ -1,4 +1,4 @@
-"""What an experiment leaves in its folder: a manifest, a tally of each point, and maybe rows."""
+"""What a study leaves in its folder: a manifest, a tally of each point, and maybe rows."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
 
 from fallow import frames
 from fallow.files import remove_unfinished, write_whole
-from fallow.replicate import Replication, joined
-from fallow.studies.play import setting_of
+from fallow.source import code_version
+from fallow.studies.engine import Batch, Failure
+from fallow.studies.result import Result
 from fallow.studies.spec import Spec
-from fallow.studies.tally import Failure, Tally
+from fallow.studies.tally import Tally
 
 MANIFEST = "manifest.json"
 RUNS_A_FILE = 10
@@ -33,28 +33,16 @@ FILES = 1000
 
 @dataclass(frozen=True)
 class Piece:
-    """Some runs at one point of the sweep."""
+    """The runs at one point of the sweep whose rows are in one file."""
 
     place: int
     point: float | None
     runs: range
 
     @property
-    def number(self) -> float:
-        """The point as rows hold it, NaN without a sweep."""
-        return math.nan if self.point is None else self.point
-
-    @property
     def stem(self) -> str:
         """How the name of its file begins; the digest of the file follows."""
         return f"rows-{self.place:03}-{self.runs.start:07}"
-
-
-class Rows(NamedTuple):
-    """The totals of the runs of a piece, and those that failed."""
-
-    study: Replication
-    failures: list[Failure]
 
 
 def pieces(spec: Spec) -> Iterator[Piece]:
@@ -66,13 +54,13 @@ def pieces(spec: Spec) -> Iterator[Piece]:
 
 
 @contextmanager
-def entered(spec: Spec, folder: Path) -> Iterator[None]:
-    """Have a folder for oneself, with the manifest of a spec.
+def lock_results(spec: Spec, folder: Path) -> Iterator[None]:
+    """Lock the results folder, and check or write its manifest.
 
     Raises
     ------
     ValueError
-        If the folder is of another spec or of another version of fallow, or in use.
+        If the folder holds results of another spec or of other code, or is in use.
     """
     lock = FileLock(folder / ".lock", timeout=0)
     try:
@@ -96,10 +84,10 @@ def entered(spec: Spec, folder: Path) -> Iterator[None]:
 
 
 def _write_manifest(spec: Spec, folder: Path) -> None:
-    """Write the manifest, after a check that one from before has the same spec and version."""
+    """Write the manifest, after a check that one from before has the same spec and code."""
     manifest = {
         "hash": spec.digest(),
-        "version": version("fallow"),
+        "version": code_version(),
         "seed": spec.seed,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "spec": spec.values(),
@@ -140,16 +128,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def write_tally(spec: Spec, place: int, tally: Tally, folder: Path) -> None:
     """Write the tally of a point of the sweep."""
-    write_whole(_tally_path(place, folder), tally.written(_owner(spec, place)))
+    write_whole(_tally_path(place, folder), tally.to_bytes(_owner(spec, place)))
 
 
-def read_tally(spec: Spec, place: int, folder: Path) -> Tally | None:
-    """Return the tally of a point, None if there is none, after a check that it is its own."""
+def read_tally(spec: Spec, place: int, folder: Path) -> Tally:
+    """Return the tally of a point, an empty one if there is none, after a check of its owner."""
     path = _tally_path(place, folder)
     if not path.exists():
-        return None
+        return Tally()
     try:
-        return Tally.read(path.read_bytes(), _owner(spec, place))
+        return Tally.from_bytes(path.read_bytes(), _owner(spec, place))
     except ValueError as error:
         raise ValueError(f"{path} must be the tally of its point, got {error}") from None
 
@@ -162,15 +150,16 @@ def _owner(spec: Spec, place: int) -> str:
     return f"{spec.digest()} {place}"
 
 
-def write_rows(piece: Piece, rows: Rows, folder: Path) -> None:
+def write_rows(piece: Piece, batch: Batch, folder: Path) -> None:
     """Write the rows of a piece; the name tells the digest, so that damage is noticed."""
-    frame = rows.study.frame()
-    frame.insert_column(0, frames.frame({"point": np.full(len(frame), piece.number)})["point"])
-    content = frames.parquet(frame, json.dumps(rows.failures))
+    point = np.full(batch.result.rewards.size, math.nan if piece.point is None else piece.point)
+    rows = batch.result.frame()
+    rows.insert_column(0, frames.frame({"point": point})["point"])
+    content = frames.parquet(rows, json.dumps(batch.failures))
     write_whole(folder / f"{piece.stem}-{_digest(content)}.parquet", content)
 
 
-def read_rows(spec: Spec, piece: Piece, folder: Path) -> Rows | None:
+def read_rows(spec: Spec, piece: Piece, folder: Path) -> Batch | None:
     """Return the rows of a piece, None if there are none, after a check that they are whole."""
     paths = sorted(folder.glob(f"{piece.stem}-*.parquet"))
     if not paths:
@@ -178,15 +167,15 @@ def read_rows(spec: Spec, piece: Piece, folder: Path) -> Rows | None:
     content = paths[0].read_bytes()
     if paths[0].stem != f"{piece.stem}-{_digest(content)}":
         raise ValueError(f"{paths[0]} must have the digest in its name, got a damaged file")
-    frame, note = frames.read_parquet(content)
+    rows, note = frames.read_parquet(content)
     failures = [Failure(*each) for each in json.loads(note)]
-    setting = setting_of(spec.at(piece.point))
-    study = setting.collected([], []) if frame.is_empty() else Replication.from_frame(frame)
-    runs = sorted([*study.runs, *(failure.run for failure in failures)])
-    points = frame["point"].fill_nan(None).unique().to_list() or [piece.point]
+    none = rows.is_empty()
+    result = spec.at(piece.point).study().nothing() if none else Result.from_frame(rows)
+    runs = sorted([*result.runs, *(failure.run for failure in failures)])
+    points = rows["point"].fill_nan(None).unique().to_list() or [piece.point]
     if runs != list(piece.runs) or points != [piece.point]:
         raise ValueError(f"{paths[0]} must hold runs of its own place, got others")
-    return Rows(study, failures)
+    return Batch(piece.runs, result, failures)
 
 
 def _digest(content: bytes) -> str:
@@ -202,11 +191,10 @@ def read_tallies(folder: Path) -> tuple[Spec, list[Tally]]:
             tally = read_tally(spec, place, folder)
         except ValueError as error:
             raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
-        done = 0 if tally is None else tally.stop
-        if tally is None or done < spec.runs:
+        if tally.stop < spec.runs:
             raise ValueError(
-                f"{folder} must hold all {spec.runs} runs, got {done} at point {place + 1} of "
-                f"{len(spec.points)}; start `fallow run` again, which goes on from there"
+                f"{folder} must hold all {spec.runs} runs, got {tally.stop} at point {place + 1} "
+                f"of {len(spec.points)}; start `fallow run` again, which goes on from there"
             )
         if tally.failed == spec.runs:
             raise ValueError(
@@ -216,21 +204,21 @@ def read_tallies(folder: Path) -> tuple[Spec, list[Tally]]:
     return spec, tallies
 
 
-def read_results(folder: Path) -> tuple[Spec, list[Replication]]:
+def read_results(folder: Path) -> tuple[Spec, list[Result]]:
     """Return the spec of the rows in a folder, and their totals at each point of its sweep."""
     spec = Spec.from_values(read_manifest(folder)["spec"])
-    studies = []
+    results = []
     for _, group in groupby(pieces(spec), key=lambda piece: piece.place):
         parts = []
         for piece in group:
             try:
-                rows = read_rows(spec, piece, folder)
+                batch = read_rows(spec, piece, folder)
             except ValueError as error:
                 raise ValueError(f"{error}; start `fallow run --rows`, which mends it") from None
-            if rows is None:
+            if batch is None:
                 raise ValueError(
                     f"{folder} must hold rows, got no {piece.stem}; start `fallow run --rows`"
                 )
-            parts.append(rows.study)
-        studies.append(joined(parts))
-    return spec, studies
+            parts.append(batch.result)
+        results.append(Result.merge(parts))
+    return spec, results

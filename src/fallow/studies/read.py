@@ -7,20 +7,27 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from fallow import catalog, checks
+from fallow import catalog, checks, user_code
 from fallow.instance import Instance
 from fallow.learners.registry import LEARNERS, free_parameters
 from fallow.simulate import Rewards, checked_horizon
-from fallow.studies.spec import LearnerSpec, Published, Spec
+from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
 from fallow.studies.toml_reader import REQUIRED, Table
 
 KINDS = ("rounds", "sweep", "costs")
-MEASURES = ("regret", "share")
 MAX_CHECKPOINTS = 100_000
 
 
-def load_spec(path: str | Path) -> Spec:
+def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
     """Read and check a file.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+    allow_imports
+        Whether the spec may name learners and families as module:Name, in its folder or on the
+        Python path. Loading them runs their code, so allow it only for specs that you trust.
 
     Raises
     ------
@@ -31,15 +38,16 @@ def load_spec(path: str | Path) -> Spec:
     if not file.is_file():
         raise ValueError(f"FILE must be a spec, a TOML file, got {file}, which is no file")
     table = Table.load(file)
-    spec = _read(file.stem, table)
+    spec = _read(file.stem, table, allow_imports)
     table.end()
     return spec
 
 
-def _read(name: str, table: Table) -> Spec:
+def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     figure = table.table("figure", {})
-    learners = _read_learners(_learner_table(table))
-    source = _read_source(table.table("instance"))
+    find_name = _name_reader(table.file.parent, allow_imports)
+    learners = _read_learners(_learner_table(table), find_name)
+    source = _read_source(table.table("instance"), find_name)
     sweep = _read_sweep(table.table("sweep", {}), source)
     longest: Any = REQUIRED
     if sweep is not None and sweep[0] == "horizon":
@@ -65,8 +73,9 @@ def _read(name: str, table: Table) -> Spec:
         switching_costs=table.take("switching_costs", _costs, (0.0,)),
         kind=figure.take("kind", _one_of(KINDS), "rounds"),
         axis=figure.take("axis", checks.text, ""),
-        measure=figure.take("measure", _one_of(MEASURES), "regret"),
+        measure=figure.take("measure", _one_of(tuple(MEASURES)), "regret"),
         published=tuple(_read_published(each, learners) for each in table.tables("published")),
+        code={name: user_code.digest(name) for name in _user_names(source, learners)},
     )
     figure.end()
     if spec.kind == "sweep" and sweep is None:
@@ -77,14 +86,39 @@ def _read(name: str, table: Table) -> Spec:
     return spec
 
 
-def _read_source(table: Table) -> dict[str, Any]:
+NameReader = Callable[[str, Any, Sequence[str]], str]
+
+
+def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
+    """Return how a name is read: one of those known, or module:Name, which is loaded if allowed."""
+
+    def read(key: str, value: Any, known: Sequence[str]) -> str:
+        if not isinstance(value, str) or not user_code.is_user_code(value):
+            return _one_of(known)(key, value)
+        if not allow_imports:
+            raise ValueError(
+                f"{key} must be one of {', '.join(known)}, got {value!r}, which is Python code; "
+                "if you trust it, run it with --allow-imports"
+            )
+        user_code.load(value, folder)
+        return value
+
+    return read
+
+
+def _user_names(source: Mapping[str, Any], learners: Mapping[str, LearnerSpec]) -> list[str]:
+    names = [source.get("catalog", ""), *(each.learner for each in learners.values())]
+    return sorted(filter(user_code.is_user_code, set(names)))
+
+
+def _read_source(table: Table, find_name: NameReader) -> dict[str, Any]:
     """Read what is played; a file of means is read now, so that its content is in the hash."""
     if "file" in table.values:
         means = table.take("file", lambda key, value: _means(table.file.parent, key, value))
         table.end()
         return {"means": means}
-    name = table.take("catalog", _one_of(tuple(catalog.ENTRIES)))
-    parameters = table.take_given(signature(catalog.ENTRIES[name]).parameters)
+    name = table.take("catalog", lambda key, value: find_name(key, value, list(catalog.ENTRIES)))
+    parameters = table.take_given(signature(catalog.find_entry(name)).parameters)
     table.end()
     return {"catalog": name, "parameters": parameters}
 
@@ -114,18 +148,20 @@ def _read_told(table: Table) -> dict[str, Any]:
 
 def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
     stages = checks.whole_number(key, value, minimum=2)
-    entry = catalog.ENTRIES.get(source.get("catalog", ""))
-    if entry is None or "progress" not in signature(entry).parameters:
+    name = source.get("catalog")
+    if name is None or "progress" not in signature(catalog.find_entry(name)).parameters:
         raise ValueError(f"{key} must come with a catalog entry that has a progress, got {source}")
     return stages
 
 
-def _read_learners(table: Table) -> dict[str, LearnerSpec]:
+def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec]:
     learners = {}
     for name in table.values:
         inner = table.table(name)
-        learner = inner.take("learner", _one_of(tuple(LEARNERS)), name)
-        if learner not in LEARNERS:
+        learner = inner.take(
+            "learner", lambda key, value: find_name(key, value, list(LEARNERS)), name
+        )
+        if "learner" not in inner.values and name not in LEARNERS:
             raise inner.mistake(f"{inner.name('learner')} must be given, got nothing")
         learners[name] = LearnerSpec(learner, inner.take_given(free_parameters(learner)))
         inner.end()
@@ -155,7 +191,7 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
         return None
     allowed = ["horizon"]
     if "catalog" in source:
-        entry = signature(catalog.ENTRIES[source["catalog"]]).parameters
+        entry = signature(catalog.find_entry(source["catalog"])).parameters
         allowed += [key for key in entry if key not in source["parameters"]]
     for key in swept:
         if key not in allowed or len(swept) > 1:
@@ -183,10 +219,15 @@ def _check_points(spec: Spec, table: Table) -> None:
             here.rounds()
             for name, learner in spec.learners.items():
                 place = ("learners", name)
-                if learner.parameters:
-                    here.factory(learner)(instance, 0)
+                make = here.factory(learner)
+                if learner.parameters or user_code.is_user_code(learner.learner):
+                    make(instance, 0)
         except ValueError as error:
             raise _placed(table, str(error), place) from None
+        except Exception as error:
+            if not spec.code:
+                raise
+            raise _placed(table, user_code.describe_error(error), place) from None
 
 
 def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:

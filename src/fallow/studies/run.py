@@ -5,41 +5,47 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
-from fallow.replicate import joined
+from fallow.studies.engine import Batch, Failure, Part, play_parts
 from fallow.studies.folder import (
-    Piece,
-    Rows,
-    entered,
+    lock_results,
     pieces,
     read_rows,
     read_tally,
     write_rows,
     write_tally,
 )
-from fallow.studies.hand_out import played
-from fallow.studies.play import measured
 from fallow.studies.spec import Spec
-from fallow.studies.tally import Tally, tally
+from fallow.studies.tally import Tally
 from fallow.studies.workers import Workers, local_workers
 
 SAVE_SECONDS = 1.0
 """Time between two saves of a tally: what is done again at most after a crash."""
 
 
+class Progress(NamedTuple):
+    """Some runs at a point of the sweep, how many of them failed, and some that did."""
+
+    point: float | None
+    runs: int
+    failed: int
+    failures: tuple[Failure, ...]
+
+
 class Watcher:
-    """Is told how a run goes on; does nothing unless a subclass does."""
+    """Receives progress events; does nothing unless a subclass does."""
 
-    def found(self, point: float | None, tally: Tally) -> None:
-        """Take note of runs that were done before."""
+    def found(self, progress: Progress) -> None:
+        """Receive runs that were done before."""
 
-    def done(self, point: float | None, tally: Tally) -> None:
-        """Take note of runs that were done and are kept, or will be at the next save."""
+    def done(self, progress: Progress) -> None:
+        """Receive runs that were done and are kept, or will be at the next save."""
 
     def damaged(self, message: str) -> None:
-        """Take note of what is wrong with a file, whose runs are played again."""
+        """Receive what is wrong with a file, whose runs are played again."""
 
 
 def run(
@@ -49,7 +55,7 @@ def run(
     rows: bool = False,
     watcher: Watcher | None = None,
 ) -> None:
-    """Run what is missing of an experiment in a folder.
+    """Run what is missing of a spec in a folder.
 
     The files depend on the spec alone: a run that was killed, and started again, leaves the same
     files as one that was not, whoever the workers were.
@@ -65,55 +71,80 @@ def run(
     rows
         Whether to keep the totals of every run (extra `data`).
     watcher
-        Is told how it goes on.
+        Receives progress events.
 
     Raises
     ------
     ValueError
-        If the folder is of another spec or of another version of fallow, or in use.
+        If the folder holds results of another spec or of other code, or is in use.
     """
-    play = _run_rows if rows else _run_tallies
-    with entered(spec, folder), nullcontext(workers) if workers else local_workers() as crew:
-        play(spec, folder, crew, watcher or Watcher())
+    watcher = watcher or Watcher()
+    play = _play_to_rows if rows else _play_to_tallies
+    with (
+        lock_results(spec, folder),
+        nullcontext(workers) if workers else local_workers() as crew,
+        _Tallies(spec, folder, watcher) as tallies,
+    ):
+        play(spec, folder, crew, tallies, watcher)
 
 
-def _run_tallies(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> None:
-    tallies, missing = [], []
-    for place, point in enumerate(spec.points):
-        found = Tally()
-        try:
-            found = read_tally(spec, place, folder) or found
-        except ValueError as error:
-            watcher.damaged(f"{error}; its runs are played again")
-        tallies.append(found)
-        missing.append(Piece(place, point, range(found.stop, spec.runs)))
-        watcher.found(point, found)
-    changed: set[int] = set()
-    save_at = time.monotonic() + SAVE_SECONDS
+class _Tallies:
+    """The tally of each point: read at the start, saved now and then, and at the end."""
 
-    def save() -> None:
-        nonlocal save_at
+    def __init__(self, spec: Spec, folder: Path, watcher: Watcher) -> None:
+        self.spec, self.folder = spec, folder
+        self.at: list[Tally] = []
+        self._changed: set[int] = set()
+        self._save_at = time.monotonic() + SAVE_SECONDS
+        for place in range(len(spec.points)):
+            try:
+                self.at.append(read_tally(spec, place, folder))
+            except ValueError as error:
+                watcher.damaged(f"{error}; its runs are played again")
+                self.at.append(Tally())
+
+    def __enter__(self) -> _Tallies:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._save()
+
+    def add(self, place: int, batch: Batch) -> None:
+        """Take those runs of a batch that come next."""
+        before = self.at[place]
+        self.at[place] = before.add(batch, self.spec.switching_costs)
+        if self.at[place] is not before:
+            self._changed.add(place)
+        if time.monotonic() > self._save_at:
+            self._save()
+
+    def _save(self) -> None:
         start = time.monotonic()
-        while changed:
-            place = min(changed)
-            write_tally(spec, place, tallies[place], folder)
-            changed.remove(place)
+        while self._changed:
+            place = min(self._changed)
+            write_tally(self.spec, place, self.at[place], self.folder)
+            self._changed.remove(place)
         end = time.monotonic()
-        save_at = end + max(SAVE_SECONDS, 20 * (end - start))
-
-    try:
-        for piece, part in played(spec, missing, rows=False, workers=workers):
-            tallies[piece.place] = tallies[piece.place].extended(part.tally)
-            changed.add(piece.place)
-            watcher.done(piece.point, part.tally)
-            if time.monotonic() > save_at:
-                save()
-    finally:
-        save()
+        self._save_at = end + max(SAVE_SECONDS, 20 * (end - start))
 
 
-def _run_rows(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> None:
-    missing: dict[Piece, None] = {}  # in order
+def _play_to_tallies(
+    spec: Spec, _: Path, workers: Workers, tallies: _Tallies, watcher: Watcher
+) -> None:
+    parts = []
+    for point, tally in zip(spec.points, tallies.at, strict=True):
+        watcher.found(Progress(point, len(tally), tally.failed, tally.failures))
+        parts.append(Part(spec.at(point).study(), range(tally.stop, spec.runs)))
+    for place, batch in play_parts(parts, workers):
+        tallies.add(place, batch)
+        watcher.done(_progress(spec.points[place], batch))
+
+
+def _play_to_rows(
+    spec: Spec, folder: Path, workers: Workers, tallies: _Tallies, watcher: Watcher
+) -> None:
+    studies = [spec.at(point).study() for point in spec.points]
+    missing = []
     for piece in pieces(spec):
         rows = None
         try:
@@ -121,28 +152,25 @@ def _run_rows(spec: Spec, folder: Path, workers: Workers, watcher: Watcher) -> N
         except ValueError as error:
             watcher.damaged(f"{error}; its runs are played again")
         if rows is None:
-            missing[piece] = None
+            missing.append(piece)
         else:
-            watcher.found(piece.point, _tally(spec, piece, rows))
-    parts = played(spec, list(missing), rows=True, workers=workers)
-    for piece, group in groupby(parts, key=itemgetter(0)):
-        studies, failures, counted = [], [], Tally()
-        for _, part in group:
-            assert part.rows is not None
-            studies.append(part.rows)
-            failures += part.failures
-            counted = counted.extended(part.tally)
-        write_rows(piece, Rows(joined(studies), failures), folder)
-        watcher.done(piece.point, counted)
-    for place, group_of_pieces in groupby(pieces(spec), key=attrgetter("place")):
-        whole = Tally()
-        for piece in group_of_pieces:
+            watcher.found(_progress(piece.point, rows))
+    parts = [Part(studies[piece.place], piece.runs) for piece in missing]
+    played = groupby(play_parts(parts, workers), key=itemgetter(0))
+    absent = set(missing)
+    for piece in pieces(spec):
+        if piece in absent:
+            _, batches = next(played)
+            whole = Batch.merge([batch for _, batch in batches])
+            write_rows(piece, whole, folder)
+            watcher.done(_progress(piece.point, whole))
+            tallies.add(piece.place, whole)
+        elif tallies.at[piece.place].stop < piece.runs.stop:
             rows = read_rows(spec, piece, folder)
-            assert rows is not None
-            whole = whole.extended(_tally(spec, piece, rows))
-        write_tally(spec, place, whole, folder)
+            assert rows is not None  # it was read above, and the folder is locked
+            tallies.add(piece.place, rows)
 
 
-def _tally(spec: Spec, piece: Piece, rows: Rows) -> Tally:
-    values = measured(rows.study, spec.switching_costs)
-    return tally(piece.runs, rows.study.runs, values, rows.failures)
+def _progress(point: float | None, batch: Batch) -> Progress:
+    failures = tuple(batch.failures)
+    return Progress(point, len(batch.runs), len(failures), failures)

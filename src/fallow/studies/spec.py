@@ -11,9 +11,11 @@ from typing import Any, cast
 from fallow import catalog
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.learners.registry import build_learner
-from fallow.replicate import Factory, Family, log_rounds
+from fallow.learners.registry import learner_factory
+from fallow.planners.plan import optimum_or_bound
+from fallow.planners.ranking import ghost
 from fallow.simulate import Rewards, checked_checkpoints
+from fallow.studies.study import Factory, Family, Study, log_rounds
 
 DECISIVE = (
     "source",
@@ -27,8 +29,11 @@ DECISIVE = (
     "checkpoints",
     "sweep",
     "switching_costs",
+    "code",
 )
 """What decides about the results."""
+MEASURES = {"regret": "regret against ghost", "share": "share of the optimum's reward"}
+"""What a figure may show, and how its axis is labelled."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +72,15 @@ class Spec:
         For the report; experiments of a section stand beside each other, and the caption says what
         to see in the figure.
     source
-        A catalog name with its parameters under "catalog", "parameters", or a table of means under
-        "means". A random catalog entry without a seed is a family, drawn anew in each run.
+        A catalog name, or a user's function as module:name, with its parameters under "catalog",
+        "parameters", or a table of means under "means". A random catalog entry without a seed is a
+        family, drawn anew in each run.
     learners
         By the name they have in the figure.
     horizon, runs, seed, rewards
         As in `fallow.replicate`.
     told
-        What learners are told in place of the truth, such as a bound on the delays.
+        Overrides the instance's facts that learners are told, such as a bound on the delays.
     drift
         Number of stages in which the catalog entry's `progress` goes from 0 to 1; 1 without drift.
     checkpoints
@@ -91,6 +97,8 @@ class Spec:
         What the figure shows: regret against ghost, or the share of the optimum earned.
     published
         Values to compare with.
+    code
+        Digests of the files of users' own learners and families, by the names that the spec gives.
     """
 
     name: str
@@ -112,6 +120,7 @@ class Spec:
     axis: str
     measure: str
     published: tuple[Published, ...]
+    code: Mapping[str, str]
 
     @property
     def points(self) -> tuple[float | None, ...]:
@@ -160,15 +169,25 @@ class Spec:
 
     def factory(self, learner: LearnerSpec) -> Factory:
         """Return how a learner is made, at a value of the sweep."""
-        return lambda instance, seed: build_learner(
-            learner.learner, instance, self.horizon, seed, learner.parameters, self.told
-        )
+        return learner_factory(learner.learner, self.horizon, learner.parameters, self.told)
 
     def rounds(self) -> IntArray:
         """Return the rounds at which totals are kept, at a value of the sweep."""
         if isinstance(self.checkpoints, int):
             return log_rounds(self.horizon, self.checkpoints)
         return checked_checkpoints(self.checkpoints, self.horizon)
+
+    def study(self) -> Study:
+        """Return what all runs share, at a value of the sweep."""
+        return Study(
+            self.instance(),
+            self.factories(),
+            self.horizon,
+            self.seed,
+            self.rewards,
+            self.rounds(),
+            {"ghost": ghost, "optimum": optimum_or_bound},
+        )
 
     def values(self) -> dict[str, Any]:
         """Return all of the spec as plain JSON values."""

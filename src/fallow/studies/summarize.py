@@ -13,9 +13,8 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.frames import frame
 from fallow.intervals import Estimate
 from fallow.studies.folder import read_tallies
-from fallow.studies.play import MEASURES
 from fallow.studies.spec import Spec
-from fallow.studies.tally import Tally
+from fallow.studies.tally import BESIDE_REGRET, Tally
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
@@ -64,13 +63,13 @@ class Curve:
 
     def ends(self) -> tuple[str, str, str, str]:
         """Return regret, its 5 % and 95 % quantiles, switches and share in the end, as text."""
-        mean, half_width = self.regret.mean[-1], self.regret.half_width[-1]
-        # A single run has no interval.
-        interval = "" if np.isnan(half_width) else f" ± {half_width:,.1f}"
-        switches, share = self.switches.mean[-1], self.share.mean[-1]
         low, high = self.regret_quantiles[[0, -1], -1]
-        between = f"{low:,.1f} to {high:,.1f}"
-        return f"{mean:,.1f}{interval}", between, f"{switches:,.1f}", f"{share:.1%}"
+        return (
+            f"{self.regret.at(-1):,.1f}",
+            f"{low:,.1f} to {high:,.1f}",
+            f"{self.switches.mean[-1]:,.1f}",
+            f"{self.share.mean[-1]:.1%}",
+        )
 
 
 def summarize(folder: Path) -> tuple[Spec, list[Curve]]:
@@ -86,8 +85,8 @@ def _curves(spec: Spec, point: float | None, tally: Tally) -> Iterator[Curve]:
     rounds = spec.at(point).rounds()
     moments, quantiles = tally.moments(), tally.quantiles(QUANTILES)
     means, half_widths = moments.estimate()
-    # As `measured` has them: regret at each cost first.
-    share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(MEASURES)))
+    # As `measure` has them: regret at each cost first.
+    share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(BESIDE_REGRET)))
     for regret, cost in enumerate(spec.switching_costs):
         for place, learner in enumerate(spec.learners):
             yield Curve(

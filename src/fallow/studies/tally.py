@@ -1,4 +1,4 @@
-"""Curves over any number of runs, in memory that hardly grows with them."""
+"""A sink of results: curves over any number of runs, in memory that hardly grows with them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from io import BytesIO
-from typing import NamedTuple
 
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.files import sealed, unsealed
+from fallow.files import seal, unseal
 from fallow.intervals import Moments, moments
+from fallow.studies.engine import Batch, Failure
+from fallow.studies.result import Result
+
+BESIDE_REGRET = ("share", "switches", "ranking_rounds")
+"""What is measured beside regret: the share of the optimum, and two counts, all up to a round."""
 
 BLOCK = 512
 """Runs whose values are kept one by one before they are summarised."""
 FAILURES = 20
 """Failed runs that are remembered one by one; the others are counted."""
-
-
-class Failure(NamedTuple):
-    """A run that raised an error."""
-
-    run: int
-    message: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +47,11 @@ class Segment:
     moments: Moments | None = None
     weight: int = 1
 
-    def summarised(self) -> Segment:
+    def summarise(self) -> Segment:
         """Return the summary of a segment that fills a block."""
         return Segment(self.runs, np.sort(self.values, axis=0), moments(self.values))
 
-    def goes_with(self, following: Segment) -> bool:
+    def pairs_with(self, following: Segment) -> bool:
         """Tell whether both are parts of a block, or the halves of a larger one."""
         if self.moments is None or following.moments is None:
             return self.runs.start // BLOCK == following.runs.start // BLOCK
@@ -62,18 +59,18 @@ class Segment:
             self.runs.start % (2 * len(self.runs)) == 0
         )
 
-    def joined(self, following: Segment) -> Segment:
+    def join(self, following: Segment) -> Segment:
         """Return both as one segment, whose sample is halved if it is larger than a block."""
         runs = range(self.runs.start, following.runs.stop)
         if self.moments is None or following.moments is None:
             return Segment(runs, np.concatenate([self.values, following.values]))
         weight = max(self.weight, following.weight)
-        samples = [each.thinned(weight, runs).values for each in (self, following)]
-        moments = self.moments.merged(following.moments)
+        samples = [each.thin(weight, runs).values for each in (self, following)]
+        moments = self.moments.merge(following.moments)
         both = Segment(runs, np.sort(np.concatenate(samples), axis=0), moments, weight)
-        return both.thinned(2 * weight, runs) if len(both.values) > BLOCK else both
+        return both.thin(2 * weight, runs) if len(both.values) > BLOCK else both
 
-    def thinned(self, weight: int, runs: range) -> Segment:
+    def thin(self, weight: int, runs: range) -> Segment:
         """Return the segment with a sample of larger weight.
 
         Of the sorted values every other one is kept, the first or the second in turn (Munro and
@@ -118,18 +115,27 @@ class Tally:
         """The number of the run that comes next."""
         return self.segments[-1].runs.stop if self.segments else 0
 
-    def extended(self, following: Tally) -> Tally:
+    def extend(self, following: Tally) -> Tally:
         """Return the tally with the runs that come next, of another tally, added."""
         return Tally(
-            reduce(_pushed, following.segments, self.segments),
+            reduce(_push, following.segments, self.segments),
             (self.failures + following.failures)[:FAILURES],
             self.failed + following.failed,
         )
 
+    def add(self, batch: Batch, switching_costs: Sequence[float]) -> Tally:
+        """Return the tally with those runs of a batch added that come next, if any do."""
+        runs = range(max(batch.runs.start, self.stop), batch.runs.stop)
+        if not runs:
+            return self
+        failures = [failure for failure in batch.failures if failure.run in runs]
+        values = measure(batch.result, switching_costs)
+        return self.extend(tally(runs, batch.result.runs, values, failures))
+
     def moments(self) -> Moments:
         """Return count, mean and squared deviations over all runs."""
         parts = [each.moments or moments(each.values) for each in self.segments]
-        return reduce(Moments.merged, parts)
+        return reduce(Moments.merge, parts)
 
     def quantiles(self, shares: Sequence[float]) -> FloatArray:
         """Return, for each share, the value that this share of the runs does not exceed."""
@@ -148,7 +154,7 @@ class Tally:
             found.append(np.take_along_axis(values, chosen, axis=0)[0])
         return np.array(found)
 
-    def written(self, owner: str) -> bytes:
+    def to_bytes(self, owner: str) -> bytes:
         """Return the tally as a file, the same bytes for the same runs of the same owner."""
         arrays: dict[str, FloatArray] = {}
         described = []
@@ -163,15 +169,15 @@ class Tally:
         text = json.dumps([owner, described, self.failures, self.failed])
         buffer = BytesIO()
         np.savez(buffer, allow_pickle=False, description=np.array(text), **arrays)
-        return sealed(buffer.getvalue())
+        return seal(buffer.getvalue())
 
     @classmethod
-    def read(cls, content: bytes, owner: str) -> Tally:
+    def from_bytes(cls, content: bytes, owner: str) -> Tally:
         """Return the tally whose file this is; a damaged one, or another's, is a ValueError."""
-        with np.load(BytesIO(unsealed(content)), allow_pickle=False) as arrays:
+        with np.load(BytesIO(unseal(content)), allow_pickle=False) as arrays:
             found, described, failures, failed = json.loads(str(arrays["description"]))
             if found != owner:
-                raise ValueError("that of something else")
+                raise ValueError("one that belongs to another spec")
             segments = []
             for place, (start, stop, count, weight) in enumerate(described):
                 moments = None
@@ -201,7 +207,7 @@ def tally(
     >>> values = np.arange(1000.0).reshape(1000, 1, 1, 1)
     >>> parts = [range(0, 300), range(300, 1000)]
     >>> first, second = (tally(part, part, values[part.start:part.stop]) for part in parts)
-    >>> first.extended(second).moments().mean.item()
+    >>> first.extend(second).moments().mean.item()
     499.5
     """
     places = np.asarray(numbers, dtype=np.int64)
@@ -210,15 +216,27 @@ def tally(
     while start < runs.stop:
         stop = min(start - start % BLOCK + BLOCK, runs.stop)
         within = (places >= start) & (places < stop)
-        segments = _pushed(segments, Segment(range(start, stop), values[within]))
+        segments = _push(segments, Segment(range(start, stop), values[within]))
         start = stop
     return Tally(segments, tuple(failures[:FAILURES]), len(failures))
 
 
-def _pushed(segments: tuple[Segment, ...], last: Segment) -> tuple[Segment, ...]:
+def measure(result: Result, switching_costs: Sequence[float]) -> FloatArray:
+    """Return, by run, measure, learner and round: regret at each cost, then `BESIDE_REGRET`."""
+    ranking = np.minimum(result.ranking_rounds[:, :, np.newaxis], result.rounds)
+    measures = [
+        *(result.regrets(switching_cost=cost) for cost in switching_costs),
+        result.shares(),
+        result.switches,
+        ranking,
+    ]
+    return np.stack(measures, axis=1) + 0.0  # no negative zeros, whose order is not defined
+
+
+def _push(segments: tuple[Segment, ...], last: Segment) -> tuple[Segment, ...]:
     """Return segments with one more at the end, joined with those before it as far as they go."""
     if last.moments is None and len(last.runs) == BLOCK:
-        last = last.summarised()
-    if segments and segments[-1].goes_with(last):
-        return _pushed(segments[:-1], segments[-1].joined(last))
+        last = last.summarise()
+    if segments and segments[-1].pairs_with(last):
+        return _push(segments[:-1], segments[-1].join(last))
     return (*segments, last)

@@ -1,147 +1,161 @@
-"""Who plays the runs of an experiment: threads, processes, or the machines of a cluster."""
+"""Who plays the runs of studies: threads, processes, or the machines of a Dask cluster."""
 
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-)
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from importlib.metadata import version
-from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Protocol
 
 from fallow import checks
-from fallow.replicate import cores
-from fallow.studies.play import check_version
+from fallow.source import code_version
+from fallow.studies.study import Study
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-PATIENCE = 3.0
-"""Seconds of work by threads after which it is seen whether they stand in each other's way."""
-BUSY = 0.75
-"""Share of the cores' time below which they do."""
+IDLE_SECONDS = 60
+"""How long processes wait for the next study before they end."""
+WATCH_SECONDS = 0.5
+"""Between two looks of a worker process whether its parent is still there."""
 IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run by the workers of a cluster that is started here: who hands out the work ends them."""
+"""Run by the workers of a cluster that is started here: the parent process stops them."""
 CONNECT_SECONDS = 5
 """How long to wait for a cluster's scheduler, and for its first worker."""
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Where tasks are handed in, and how many are worked on at a time, which may change."""
-
-    executor: Executor
-    count: Callable[[], int]
+_started: list[Any] = []
+"""The executor whose processes were started last, if any."""
 
 
-class LocalWorkers(Executor):
-    """Threads at first; processes from when threads are seen to stand in each other's way.
+class Workers(Protocol):
+    """Where batches of runs are handed in."""
 
-    Compiled learners run side by side in threads, which start at once. Learners in plain Python
-    hold Python's lock, so that threads keep no more than one core busy; that is measured, and
-    processes take over.
+    def executor(self, study: Study) -> Executor:
+        """Return who plays the runs of a study."""
+
+    def count(self) -> int:
+        """Return how many batches are worked on at a time, which may change."""
+
+
+class LocalWorkers:
+    """Threads for studies whose learners are compiled, processes for all others.
+
+    Compiled loops run side by side in threads, which start at once. Learners in plain Python hold
+    the interpreter's lock, so that each needs a process of its own.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._threads = ThreadPoolExecutor(count)
-        self._processes: ProcessPoolExecutor | None = None
-        self._children: list[BaseProcess] = []
-        self._under_way = 0
-        self._window: tuple[float, float] | None = None
 
-    @property
-    def kind(self) -> str:
-        """Who plays what is handed in now."""
-        return "threads" if self._processes is None else "processes"
+    def executor(self, study: Study) -> Executor:
+        """Return threads or processes, as the learners of a study declare."""
+        if self._count == 1 or study.is_compiled:
+            return self._threads
+        return start_processes(self._count)
 
-    def submit(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Hand in a task."""
-        if self._processes is None and self._threads_are_in_the_way():
-            self._start_processes()
-        future = (self._processes or self._threads).submit(function, *args, **kwargs)
-        self._under_way += 1
-        future.add_done_callback(self._note_done)
-        return future
+    def count(self) -> int:
+        """Return the number of workers."""
+        return self._count
+
+    def release(self) -> None:
+        """Let threads end; processes wait for the next study."""
+        self._threads.shutdown(wait=False)
 
     def abandon(self) -> None:
-        """Take no more tasks, and let those under way come to nothing.
-
-        Processes are ended; a thread ends with its task, but need not be waited for.
-        """
+        """Drop all batches: processes are killed; a thread ends with its batch, unawaited."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for child in self._children:
-            child.terminate()
-        if self._processes is not None:
-            self._processes.shutdown(cancel_futures=True)
-
-    def _start_processes(self) -> None:
-        others = multiprocessing.active_children()
-        context = multiprocessing.get_context("spawn")
-        self._processes = ProcessPoolExecutor(self._count, context, _prepare_process)
-        for _ in range(self._count):  # a process is started for each
-            self._processes.submit(int)
-        self._children = [each for each in multiprocessing.active_children() if each not in others]
-
-    def _note_done(self, _: Future[Any]) -> None:
-        self._under_way -= 1
-        if self._window is None:  # the first task may compile, which says nothing of the others
-            self._window = time.monotonic(), time.process_time()
-
-    def _threads_are_in_the_way(self) -> bool:
-        if self._under_way == 0:
-            self._window = None
-        if self._window is None or time.monotonic() - self._window[0] < PATIENCE:
-            return False
-        opened, worked = self._window
-        share = (time.process_time() - worked) / (time.monotonic() - opened)
-        self._window = time.monotonic(), time.process_time()
-        return self._count > 1 and share < BUSY * min(self._count, cores())
+        stop_processes()
 
 
-def _prepare_process() -> None:
-    """Leave Ctrl-C to the process that hands out the work, and end when that ends or is killed."""
+def start_processes(count: int) -> Executor:
+    """Return an executor of so many processes, those of the study before if they still wait."""
+    from loky import get_reusable_executor  # slow to import
+
+    _started[:] = [
+        get_reusable_executor(
+            count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
+        )
+    ]
+    executor: Executor = _started[0]
+    return executor
+
+
+def stop_processes() -> None:
+    """Kill the processes that were started, whatever they do."""
+    while _started:
+        _started.pop().shutdown(wait=True, kill_workers=True)
+
+
+def _prepare_process(parent: int) -> None:
+    """Leave Ctrl-C to the parent process, and end when that ends or is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_parent() -> None:
-        parent = multiprocessing.parent_process()
-        assert parent is not None
-        parent.join()
+        while os.getppid() == parent:
+            time.sleep(WATCH_SECONDS)
         os._exit(1)
 
     Thread(target=end_with_parent, daemon=True).start()
 
 
 @contextmanager
-def local_workers(count: int | None = None) -> Iterator[Workers]:
-    """Work on this machine, with one worker a core by default."""
+def local_workers(count: int | None = None, keep: bool = False) -> Iterator[Workers]:
+    """Work on this machine.
+
+    Parameters
+    ----------
+    count
+        How many threads or processes; by default one a core.
+    keep
+        Whether processes wait for the next study when all went well, so that it starts at once.
+    """
     if count is not None:
         checks.whole_number("workers", count, minimum=1)
-    threads = count or cores()
-    executor = LocalWorkers(threads)
+    workers = LocalWorkers(count or cores())
+    done = False
     try:
-        yield Workers(executor, lambda: threads)
+        yield workers
+        done = keep
     except BrokenExecutor:
         raise OSError(
             "a worker process was ended from outside, most likely for want of memory; start the "
             "same command again, with fewer workers: it goes on from there"
         ) from None
     finally:
-        executor.abandon()
+        if done:
+            workers.release()
+        else:
+            workers.abandon()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class ClusterWorkers:
+    """The workers of a Dask cluster."""
+
+    def __init__(self, client: Any, executor: Executor) -> None:
+        self._client, self._executor = client, executor
+
+    def executor(self, _: Study) -> Executor:
+        """Return the cluster, for every study."""
+        return self._executor
+
+    def count(self) -> int:
+        """Return how many threads there are now; while there is none, batches wait for the next."""
+        try:
+            count: int = sum(self._client.nthreads().values())
+        except OSError:
+            raise CancelledError from None
+        return max(1, count)
 
 
 @contextmanager
@@ -182,21 +196,12 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                 f"cluster must be the address of a Dask scheduler with workers, got {address}: "
                 f"{error}"
             ) from None
-        for worker, found in client.run(version, "fallow", on_error="return").items():
-            check_version(version("fallow"), str(found), worker)
+        for worker, found in client.run(code_version, on_error="return").items():
+            _check_version(found, worker)
         executor = client.get_executor(pure=False)
         stack.callback(executor.shutdown, wait=False)
-
-        def threads() -> int:
-            """Return how many there are now; while there is none, tasks wait for the next."""
-            try:
-                count: int = sum(client.nthreads().values())
-            except OSError:
-                raise CancelledError from None
-            return max(1, count)
-
         try:
-            yield Workers(executor, threads)
+            yield ClusterWorkers(client, executor)
         except distributed.KilledWorker as error:
             raise OSError(
                 f"workers were ended by the same runs again and again, most likely for want of "
@@ -207,3 +212,12 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                 "the connection to the cluster was lost; start the same command again when the "
                 "cluster is there: it goes on from there"
             ) from None
+
+
+def _check_version(found: object, worker: str) -> None:
+    """Refuse a worker that would compute something else."""
+    if found != code_version():
+        raise ValueError(
+            f"workers must have fallow {code_version()}, as here, got {found} on {worker}; "
+            "install the same version everywhere"
+        )

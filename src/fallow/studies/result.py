@@ -1,0 +1,169 @@
+"""What many runs came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fallow import checks
+from fallow.arrays import FloatArray, IntArray
+from fallow.frames import frame
+from fallow.intervals import Estimate, estimate
+
+if TYPE_CHECKING:
+    from fallow.frames import DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Totals of each learner in each run, at the same rounds.
+
+    Run r of every learner met the same instance and the same random numbers, so the difference of
+    two learners is taken run by run before it is averaged.
+
+    Attributes
+    ----------
+    learners
+        Names of the learners.
+    runs
+        Numbers of the runs.
+    rounds
+        The rounds at which totals were taken.
+    rewards, switches
+        Expected reward and number of switches, by run, learner and round.
+    ranking_rounds
+        Rounds spent on ranking the arms, by run and learner; 0 for learners that do not say.
+    gains
+        Reward per round of each reference, by run.
+    """
+
+    learners: tuple[str, ...]
+    runs: tuple[int, ...]
+    rounds: IntArray
+    rewards: FloatArray
+    switches: IntArray
+    ranking_rounds: IntArray
+    gains: Mapping[str, FloatArray]
+
+    def __repr__(self) -> str:
+        return f"Result(runs={len(self.runs)}, learners={self.learners}, horizon={self.rounds[-1]})"
+
+    def regret(
+        self, learner: str, reference: str = "ghost", switching_cost: float = 0.0
+    ) -> FloatArray:
+        """Return the regret of a learner against a reference, by run and round."""
+        return self.regrets(reference, switching_cost)[:, self._place(learner)]
+
+    def regrets(self, reference: str = "ghost", switching_cost: float = 0.0) -> FloatArray:
+        """Return the regret of all learners against a reference, by run, learner and round."""
+        earned = self.rewards - switching_cost * self.switches
+        regrets: FloatArray = self._earned_by(reference) - earned
+        return regrets
+
+    def share(self, learner: str, reference: str = "optimum") -> FloatArray:
+        """Return the share of a reference's reward that a learner earned, by run and round.
+
+        Where the reference earns nothing, nothing is all of it: the share is 1.
+        """
+        return self.shares(reference)[:, self._place(learner)]
+
+    def shares(self, reference: str = "optimum") -> FloatArray:
+        """Return the share of a reference's reward earned, by run, learner and round."""
+        best = np.broadcast_to(self._earned_by(reference), self.rewards.shape)
+        return np.divide(self.rewards, best, out=np.ones(best.shape), where=best > 0)
+
+    def difference(
+        self, learner: str, other: str, reference: str = "ghost", switching_cost: float = 0.0
+    ) -> Estimate:
+        """Return how much more regret a learner has than another, by round.
+
+        Taken run by run, so what both meet in a run does not widen the interval.
+        """
+        regrets = self.regrets(reference, switching_cost)
+        return estimate(regrets[:, self._place(learner)] - regrets[:, self._place(other)])
+
+    def frame(self) -> DataFrame:
+        """Return one row for each run, learner and round as a polars frame (extra `data`)."""
+        runs, learners, rounds = self.rewards.shape
+        gains = {
+            f"{name}_gain": np.repeat(gains, learners * rounds)
+            for name, gains in self.gains.items()
+        }
+        return frame(
+            {
+                "run": np.repeat(np.array(self.runs, np.int64), learners * rounds),
+                "learner": np.tile(np.repeat(self.learners, rounds), runs),
+                "round": np.tile(self.rounds, runs * learners),
+                "expected_reward": self.rewards.ravel(),
+                "switches": self.switches.ravel(),
+                "ranking_rounds": np.repeat(self.ranking_rounds.ravel(), rounds),
+                **gains,
+            }
+        )
+
+    @classmethod
+    def from_frame(cls, rows: DataFrame) -> Result:
+        """Return the totals whose rows these are; runs and rounds in any order."""
+        columns = {"learner", "run", "round", "expected_reward", "switches", "ranking_rounds"}
+        if not columns <= set(rows.columns) or rows.is_empty():
+            raise ValueError(
+                f"rows must have columns {', '.join(sorted(columns))} and not be empty"
+            )
+        names = tuple(rows["learner"].unique(maintain_order=True))
+        places = rows["learner"].replace_strict({name: place for place, name in enumerate(names)})
+        rows = rows.with_columns(place=places).sort("run", "place", "round")
+        rounds = rows["round"].unique().sort().to_numpy()
+        runs = rows["run"].unique().sort()
+        shape = (len(runs), len(names), len(rounds))
+        if len(rows) != len(names) * len(runs) * len(rounds):
+            raise ValueError("rows must be one for each run, learner and round")
+        gains = [name for name in rows.columns if name.endswith("_gain")]
+        return cls(
+            names,
+            tuple(runs),
+            rounds,
+            rows["expected_reward"].to_numpy().reshape(shape),
+            rows["switches"].to_numpy().reshape(shape),
+            rows["ranking_rounds"].to_numpy().reshape(shape)[:, :, 0],
+            {
+                name.removesuffix("_gain"): rows[name].to_numpy().reshape(shape)[:, 0, 0]
+                for name in gains
+            },
+        )
+
+    @classmethod
+    def merge(cls, parts: Sequence[Result]) -> Result:
+        """Return the runs of several results of one study, in this order, as one.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, replicate
+        >>> pi_ucb = lambda instance, seed: RankingUCB(instance.order)
+        >>> numbers = range(0, 3), range(3, 5)
+        >>> parts = [replicate(catalog.figure3(), pi_ucb, 100, runs, seed=0) for runs in numbers]
+        >>> Result.merge(parts).runs
+        (0, 1, 2, 3, 4)
+        """
+        first = parts[0]
+        return cls(
+            first.learners,
+            tuple(run for part in parts for run in part.runs),
+            first.rounds,
+            np.concatenate([part.rewards for part in parts]),
+            np.concatenate([part.switches for part in parts]),
+            np.concatenate([part.ranking_rounds for part in parts]),
+            {name: np.concatenate([part.gains[name] for part in parts]) for name in first.gains},
+        )
+
+    def _place(self, learner: str) -> int:
+        checks.one_of("learner", learner, self.learners)
+        return self.learners.index(learner)
+
+    def _earned_by(self, reference: str) -> FloatArray:
+        """Return what a reference earns, by run and round, with room for the learners between."""
+        checks.one_of("reference", reference, self.gains)
+        earned: FloatArray = self.gains[reference][:, np.newaxis, np.newaxis] * self.rounds
+        return earned

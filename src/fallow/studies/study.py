@@ -1,0 +1,176 @@
+"""What many runs share, and how one of them is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import fmean
+
+import numpy as np
+
+from fallow import checks
+from fallow.arrays import IntArray
+from fallow.drift import play_stages
+from fallow.instance import Instance
+from fallow.planners.cycle import Plan
+from fallow.planners.ranking import ghost
+from fallow.protocol import Learner, has_compiled_loop
+from fallow.simulate import Rewards, checked_checkpoints, checked_horizon
+from fallow.studies.result import Result
+
+Family = Callable[[int], Instance | Sequence[Instance]]
+Factory = Callable[[Instance, int], Learner]
+Reference = Callable[[Instance], Plan | float]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Learners, what they play against, for how long, and what they are compared with.
+
+    Parameters
+    ----------
+    instance
+        An instance, or a family: a function from a seed to an instance, drawn anew in each run, or
+        to several, played one after the other by the same learner for equal parts of the horizon.
+        Each of these starts rested; what learners are told is of the first, and the gains of
+        references are averages.
+    learners
+        By name, functions from the instance and a seed to a fresh learner. They may hand on what an
+        algorithm is allowed to know, such as `instance.order`.
+    horizon
+        Rounds of each run.
+    seed
+        All randomness of run r comes from the r-th child of this seed.
+    rewards, concentration
+        As in `fallow.simulate`.
+    checkpoints
+        Rounds at which totals are kept; by default `log_rounds(horizon)`.
+    references
+        By name, planners (or functions to a gain) to compare with; by default ghost.
+
+    Examples
+    --------
+    >>> from fallow import RankingUCB, catalog
+    >>> pi_ucb = lambda instance, seed: RankingUCB(instance.order)
+    >>> study = Study(catalog.figure2, {"pi_ucb": pi_ucb}, horizon=1000, seed=0)
+    >>> study.play(17)
+    Result(runs=1, learners=('pi_ucb',), horizon=1000)
+    """
+
+    instance: Instance | Family
+    learners: Mapping[str, Factory]
+    horizon: int
+    seed: int
+    rewards: Rewards = "bernoulli"
+    checkpoints: Sequence[int] | IntArray | None = None
+    references: Mapping[str, Reference] = field(default_factory=lambda: {"ghost": ghost})
+    concentration: float = 10.0
+
+    def __post_init__(self) -> None:
+        checked_horizon("horizon", self.horizon)
+        checks.whole_number("seed", self.seed, minimum=0)
+        if not self.learners:
+            raise ValueError("learners must name at least one, got none")
+        _ = self.rounds
+
+    @cached_property
+    def rounds(self) -> IntArray:
+        """The rounds at which totals are kept."""
+        if self.checkpoints is None:
+            return log_rounds(self.horizon)
+        return checked_checkpoints(self.checkpoints, self.horizon)
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """Whether runs spend their time in compiled loops, free of the interpreter's lock.
+
+        Learners declare it. Only then do threads run side by side.
+        """
+        try:
+            stages = self._draw(0)
+            learners = [make(stages[0], 0) for make in self.learners.values()]
+        except Exception:  # what cannot be made fails in its runs, which tell more
+            return False
+        return len(stages) == 1 and self.rewards != "beta" and all(map(has_compiled_loop, learners))
+
+    @cached_property
+    def fixed_gains(self) -> list[float] | None:
+        """The gain of each reference, or None where the instance is drawn anew in each run."""
+        return self._gains([self.instance]) if isinstance(self.instance, Instance) else None
+
+    def play(self, run: int) -> Result:
+        """Return what every learner comes to in one run; the same each time."""
+        source = np.random.SeedSequence(self.seed, spawn_key=(run,))
+        instance_seed, reward_seed, learner_seed = source.spawn(3)
+        part = "instance"
+        try:
+            stages = self._draw(_number(instance_seed))
+            totals = []
+            for name, make in self.learners.items():
+                part = f"learner {name!r}"
+                learner = make(stages[0], _number(learner_seed))
+                earned, switched = play_stages(
+                    stages,
+                    learner,
+                    self.horizon,
+                    reward_seed,
+                    self.rewards,
+                    self.rounds,
+                    self.concentration,
+                )
+                totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
+            part = "references"
+            gains = self.fixed_gains or self._gains(stages)
+        except Exception as error:
+            error.add_note(f"{part}, run {run} of seed {self.seed}")
+            raise
+        all_earned, all_switched, ranking = zip(*totals, strict=True)
+        return Result(
+            tuple(self.learners),
+            (run,),
+            self.rounds,
+            np.array([all_earned]),
+            np.array([all_switched]),
+            np.array([ranking]),
+            {name: np.array([gain]) for name, gain in zip(self.references, gains, strict=True)},
+        )
+
+    def nothing(self) -> Result:
+        """Return the result of no runs."""
+        shape = (0, len(self.learners), len(self.rounds))
+        counts = np.zeros(shape, np.int64)
+        none = {name: np.zeros(0) for name in self.references}
+        names = tuple(self.learners)
+        return Result(names, (), self.rounds, np.zeros(shape), counts, counts[:, :, 0], none)
+
+    def _draw(self, seed: int) -> Sequence[Instance]:
+        if isinstance(self.instance, Instance):
+            return [self.instance]
+        drawn = self.instance(seed)
+        return [drawn] if isinstance(drawn, Instance) else drawn
+
+    def _gains(self, stages: Sequence[Instance]) -> list[float]:
+        planners = self.references.values()
+        return [fmean(_gain(planner(stage)) for stage in stages) for planner in planners]
+
+
+def log_rounds(horizon: int, count: int = 50) -> IntArray:
+    """Return about so many rounds from 1 to the horizon, evenly spaced on a log axis.
+
+    Examples
+    --------
+    >>> log_rounds(1000, count=4).tolist()
+    [1, 10, 100, 1000]
+    """
+    rounds = checked_horizon("horizon", horizon)
+    checks.whole_number("count", count, minimum=1)
+    return np.unique(np.geomspace(1, rounds, count).round().astype(np.int64))
+
+
+def _number(source: np.random.SeedSequence) -> int:
+    return int(source.generate_state(1, np.uint32)[0])
+
+
+def _gain(reference: Plan | float) -> float:
+    return reference.gain if isinstance(reference, Plan) else float(reference)
