@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import fallow
 from benchmarks.section import Section
-from fallow.learners.registry import build_learner
-from fallow.studies.study import Factory, Family
+from fallow.learners.registry import learner_factory
+from fallow.studies.study import Family
 
 EPSILONS = (-0.86, -0.6, -0.4, -0.2, -0.1, -0.05, -0.02, -0.01, 0, 0.01, 0.02, 0.05, 0.1, 0.13)
 HORIZONS = (10**3, 10**4, 10**5)
@@ -59,7 +59,7 @@ def measure_joint() -> Section:
     for horizon in HORIZONS:
         study = fallow.replicate(
             fallow.catalog.figure2,
-            _factory("joint-ranking", horizon),
+            learner_factory("joint-ranking", horizon),
             horizon,
             RUNS,
             SEED,
@@ -83,15 +83,11 @@ def measure_joint() -> Section:
     )
 
 
-def _factory(name: str, horizon: int) -> Factory:
-    return lambda instance, seed: build_learner(name, instance, horizon, seed)
-
-
 def _regrets(instance: fallow.Instance | Family, horizon: int) -> Mapping[str, float]:
     """Return the mean regret of each learner, with unit switching cost."""
     study = fallow.replicate(
         instance,
-        {name: _factory(name, horizon) for name in (*PAPER, *ANYTIME)},
+        {name: learner_factory(name, horizon) for name in (*PAPER, *ANYTIME)},
         horizon,
         RUNS,
         SEED,

@@ -8,25 +8,21 @@ import fallow
 from benchmarks.minimal import minimal_ucb1
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
-from fallow.learners.registry import build_learner
-from fallow.studies.study import Factory, Family
+from fallow.learners.registry import learner_factory
+from fallow.studies.study import Family
 
 SEED = 1
 """Of the reported runs; the constants were chosen on draws 1000 to 1029."""
 
 
-def factory(name: str, horizon: int, **parameters: object) -> Factory:
-    return lambda instance, seed: build_learner(name, instance, horizon, seed, parameters)
-
-
 def measure() -> Section:
     horizons = [10**3, 10**4, 10**5]
     learners = {
-        "Rotation": factory("rotation", 10**5),
-        "Rotation, delays unknown": factory("rotation-unbounded", 10**5),
-        "Rotation, switching cost 1": factory("rotation", 10**5, switching_cost=1.0),
-        "JointRanking": factory("joint-ranking", 10**5),
-        "pi_ucb, told the order": factory("ranking-ucb", 10**5),
+        "Rotation": learner_factory("rotation", 10**5),
+        "Rotation, delays unknown": learner_factory("rotation-unbounded", 10**5),
+        "Rotation, switching cost 1": learner_factory("rotation", 10**5, {"switching_cost": 1.0}),
+        "JointRanking": learner_factory("joint-ranking", 10**5),
+        "pi_ucb, told the order": learner_factory("ranking-ucb", 10**5),
     }
     study = fallow.replicate(
         fallow.catalog.figure2,
@@ -54,9 +50,9 @@ def measure() -> Section:
 
 def _regrets(source: fallow.Instance | Family, cost: float, horizon: int) -> list[str]:
     learners = {
-        "rotation": factory("rotation", horizon, switching_cost=cost),
-        "pi_ucb": factory("ranking-ucb", horizon),
-        "pi_low": factory("low-switch", horizon),
+        "rotation": learner_factory("rotation", horizon, {"switching_cost": cost}),
+        "pi_ucb": learner_factory("ranking-ucb", horizon),
+        "pi_low": learner_factory("low-switch", horizon),
     }
     study = fallow.replicate(source, learners, horizon, runs=50, seed=SEED)
     finals = [fallow.estimate(study.regret(name, switching_cost=cost)[:, -1]) for name in learners]

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import reduce
 from itertools import count
@@ -14,12 +13,14 @@ import numpy as np
 
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
-from fallow.studies.play import setting_of
+from fallow.arrays import FloatArray
+from fallow.studies.engine import Batch
 from fallow.studies.read import load_spec
+from fallow.studies.result import Result
 from fallow.studies.run import run
 from fallow.studies.spec import Spec
-from fallow.studies.tally import Tally, tally
-from fallow.studies.workers import PATIENCE, Workers, cluster_workers, local_workers
+from fallow.studies.tally import Tally
+from fallow.studies.workers import Workers, cluster_workers, local_workers
 
 SPEC = """
 horizon = {horizon}
@@ -84,9 +85,7 @@ def measure() -> Section:
 def _local_times(study: Spec, folder: Path) -> dict[str, list[float]]:
     with local_workers(1) as one, local_workers(2) as two:
         works = _works(study, {"one worker": one, "two workers": two}, folder / "local")
-        start = time.monotonic()
-        while time.monotonic() - start < 3 * PATIENCE:  # who plays is settled by then
-            works["two workers"]()
+        works["two workers"]()  # processes are started by then
         return in_turns(works)
 
 
@@ -99,11 +98,11 @@ def _cluster_times(study: Spec, folder: Path) -> dict[str, list[float]]:
 
 
 def _works(study: Spec, crews: dict[str, Workers], folder: Path) -> dict[str, Callable[[], object]]:
-    setting, number = setting_of(study), count()
+    alone, number = study.study(), count()
 
     def bare() -> None:
         for run_number in range(study.runs):
-            setting.play(run_number)
+            alone.play(run_number)
 
     def by(crew: Workers) -> Callable[[], None]:
         return lambda: run(study, folder / str(next(number)), crew)
@@ -113,36 +112,44 @@ def _works(study: Spec, crews: dict[str, Workers], folder: Path) -> dict[str, Ca
 
 def measure_adding() -> Section:
     """Measure what the process that hands out the runs has to do for each of them."""
-    runs = 2**14
+    runs = 2**13
     values = np.random.default_rng(0).random((runs, 4, 1, 48))
-    parts = {
-        size: [
-            tally(range(start, start + size), range(start, start + size), values[start:][:size])
-            for start in range(0, runs, size)
-        ]
-        for size in (1, 64, 512, 8192)
+    batches = {
+        size: [_batch(range(start, start + size), values) for start in range(0, runs, size)]
+        for size in (1, 64, 512, 1024)
     }
 
     def adding(size: int) -> Callable[[], object]:
-        return lambda: reduce(Tally.extended, parts[size], Tally())
+        return lambda: reduce(lambda whole, batch: whole.add(batch, [0.0]), batches[size], Tally())
 
     times = in_turns(
         {
             "sort": lambda: np.sort(values, axis=0),
-            **{str(size): adding(size) for size in parts},
+            **{str(size): adding(size) for size in batches},
         }
     )
     rows = []
-    for size in map(str, parts):
+    for size in map(str, batches):
         ratio = Ratio.of(size, times["sort"], times[size])
         rows.append((size, f"{1e6 * median(times[size]) / runs:.1f} µs", str(ratio)))
     return Section(
         "Many runs: adding up",
-        ("runs of a task", "for each run", "times as fast as `np.sort` of all values"),
+        ("runs of a batch", "for each run", "times as fast as `np.sort` of all values"),
         rows,
         f"{runs:,} runs of one learner, 48 checkpoints, one switching cost: what is left to do for "
-        "the process that hands out tasks of this size. A task of whole blocks of 512 runs comes "
-        "back summarised.",
+        "the process that hands out batches of this size.",
+    )
+
+
+def _batch(runs: range, values: FloatArray) -> Batch:
+    """Return made-up totals of some runs."""
+    rewards = values[runs.start : runs.stop, 0]
+    counts = np.zeros(rewards.shape, np.int64)
+    ones = np.ones(len(runs))
+    gains = {"ghost": ones, "optimum": ones}
+    rounds = np.arange(1, rewards.shape[2] + 1)
+    return Batch(
+        runs, Result(("one",), tuple(runs), rounds, rewards, counts, counts[:, :, 0], gains), []
     )
 
 

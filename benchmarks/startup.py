@@ -35,8 +35,9 @@ def measure_demo() -> Section:
     section = _measured(
         "The demo",
         {"`make demo`": _demo},
-        f"Whole processes, {REPEATS} each. `make demo` is `python -m reproduction report` of all experiments into "
-        "an empty folder, once the environment is set up and the kernels are in the cache.",
+        f"Whole processes, {REPEATS} each. `make demo` is `python -m reproduction report` of all "
+        "experiments into an empty folder, once the environment is set up and the kernels are in "
+        "the cache.",
     )
     return Section(section.title, section.header, section.rows, section.remark)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import run, runner
+from helpers import run_command as run
+from helpers import runner
 
 from fallow import (
     BanditRanker,

@@ -8,20 +8,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from helpers import run_command as run
+from helpers import runner
 
 import fallow
 from fallow import Instance
 from fallow.cli import app
 from fallow.cli.plan import METHODS
-
-runner = CliRunner()
-
-
-def run(*arguments: str) -> str:
-    result = runner.invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def test_plan_compares_every_planner() -> None:

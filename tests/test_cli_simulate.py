@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars
 import pytest
-from test_cli import run, runner
+from helpers import run_command as run
+from helpers import runner
 
 from fallow import LowSwitch, catalog, ghost, simulate
 from fallow.cli import app

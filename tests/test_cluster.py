@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,13 +10,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 import polars
 import pytest
-from test_experiments import contents, written
+from helpers import contents, write_spec
 
+import fallow
+from fallow.source import code_version
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.workers import cluster_workers
@@ -73,7 +75,7 @@ def command(file: Path, out: Path, address: str) -> list[str]:
 
 
 def test_a_worker_is_killed_and_every_row_arrives_once(tmp_path: Path) -> None:
-    file = written(tmp_path, horizon=10_000, runs=120)
+    file = write_spec(tmp_path, horizon=10_000, runs=120)
     run(load_spec(file), tmp_path / "local", rows=True)
     folder = tmp_path / "out" / "test"
     with ExitStack() as stack:
@@ -99,7 +101,7 @@ def test_a_scheduler_that_is_not_there_is_an_error_within_seconds(tmp_path: Path
     address = f"tcp://127.0.0.1:{free_port()}"
     start = time.monotonic()
     result = subprocess.run(
-        command(written(tmp_path), tmp_path / "out", address), capture_output=True, text=True
+        command(write_spec(tmp_path), tmp_path / "out", address), capture_output=True, text=True
     )
     assert time.monotonic() - start < 30  # five of waiting; the rest is for a busy machine
     assert result.returncode == 2
@@ -112,7 +114,7 @@ def test_a_scheduler_that_is_not_there_is_an_error_within_seconds(tmp_path: Path
 def test_a_scheduler_without_workers_is_an_error(tmp_path: Path) -> None:
     with scheduler() as address:
         result = subprocess.run(
-            command(written(tmp_path), tmp_path / "out", address), capture_output=True, text=True
+            command(write_spec(tmp_path), tmp_path / "out", address), capture_output=True, text=True
         )
     assert result.returncode == 2
     assert "must be the address of a Dask scheduler with workers" in result.stderr
@@ -120,7 +122,7 @@ def test_a_scheduler_without_workers_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_cluster_that_goes_away_keeps_what_was_done(tmp_path: Path) -> None:
-    file = written(tmp_path, horizon=10_000, runs=120)
+    file = write_spec(tmp_path, horizon=10_000, runs=120)
     folder = tmp_path / "out" / "test"
     with ExitStack() as stack:
         with scheduler() as address:
@@ -140,25 +142,28 @@ def test_a_cluster_that_goes_away_keeps_what_was_done(tmp_path: Path) -> None:
     assert kept.items() <= contents(folder).items()
 
 
-def test_workers_with_another_version_are_refused(tmp_path: Path) -> None:
-    """A worker that finds another fallow first on its path."""
-    older = tmp_path / "older" / "fallow-0.0.9.dist-info"
-    older.mkdir(parents=True)
-    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: fallow\nVersion: 0.0.9\n")
-    with scheduler() as address, worker(address, PYTHONPATH=str(older.parent)):
+def test_workers_with_other_code_are_refused(tmp_path: Path) -> None:
+    """A worker that finds another fallow first on its path, of the same version by its number."""
+    changed = tmp_path / "changed" / "fallow"
+    shutil.copytree(Path(fallow.__file__).parent, changed)
+    with (changed / "decay.py").open("a") as file:
+        file.write("# another line\n")
+    with scheduler() as address, worker(address, PYTHONPATH=str(changed.parent)):
         result = subprocess.run(
-            command(written(tmp_path), tmp_path / "out", address), capture_output=True, text=True
+            command(write_spec(tmp_path), tmp_path / "out", address), capture_output=True, text=True
         )
     assert result.returncode == 2
-    assert re.fullmatch(
-        rf"fallow: workers must have fallow {version('fallow')}, as here, got 0\.0\.9 on tcp://.*\n",
-        result.stderr,
+    found = re.fullmatch(
+        r"fallow: workers must have fallow (\S+), as here, got (\S+) on tcp://.*\n", result.stderr
     )
+    assert found
+    assert found[1] == code_version() != found[2]
+    assert found[1].partition("+")[0] == found[2].partition("+")[0]
     assert not contents(tmp_path / "out" / "test")
 
 
 def test_a_cluster_is_started_and_ended_on_this_machine(tmp_path: Path) -> None:
-    file = written(tmp_path, horizon=200)
+    file = write_spec(tmp_path, horizon=200)
     run(load_spec(file), tmp_path / "local", rows=True)
     result = subprocess.run(
         command(file, tmp_path / "out", "local:2"), capture_output=True, text=True, timeout=120
@@ -167,8 +172,9 @@ def test_a_cluster_is_started_and_ended_on_this_machine(tmp_path: Path) -> None:
     assert contents(tmp_path / "out" / "test") == contents(tmp_path / "local")
 
 
-def test_a_task_that_ends_its_workers_again_and_again_is_said() -> None:
+def test_a_task_that_ends_its_workers_again_and_again_is_said(tmp_path: Path) -> None:
     """Workers are started anew each time, until the scheduler gives up on the task."""
+    study = load_spec(write_spec(tmp_path)).study()
     message = "workers were ended by the same runs again and again, .* start the same command again"
     with pytest.raises(OSError, match=message), cluster_workers("local:1") as crew:
-        crew.executor.submit(os._exit, 1).result()
+        crew.executor(study).submit(os._exit, 1).result()

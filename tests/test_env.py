@@ -8,10 +8,10 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from helpers import Scripted
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances
-from test_trajectory import Scripted
 
 from fallow import Block, Instance, Outcome, catalog, ghost, greedy, simulate
 from fallow.env import BanditEnv, PolicyLearner

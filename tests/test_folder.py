@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_experiments import ROOT, Recorder, contents, written
+from helpers import EXPERIMENTS, Recorder, command, contents, write_spec
 
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
@@ -23,12 +23,11 @@ from fallow.studies.summarize import summarize
 @pytest.mark.parametrize("files", [0, 1])
 def test_a_killed_run_goes_on_to_the_same_files(tmp_path: Path, files: int, rows: bool) -> None:
     """Killed by SIGKILL before the first file and after it, always while at work."""
-    file = written(tmp_path, horizon=20_000, runs=100)
+    file = write_spec(tmp_path, horizon=20_000, runs=100)
     run(load_spec(file), tmp_path / "whole", rows=rows)
-    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "cut")]
-    command += ["--rows"] * rows
     folder = tmp_path / "cut" / "test"
-    process = subprocess.Popen(command)
+    words = ["run", file, "--out", tmp_path / "cut", *["--rows"] * rows]
+    process = subprocess.Popen(command(*words))
     deadline = time.monotonic() + 60
     while not (folder / "manifest.json").exists() or len(contents(folder)) < files:
         assert time.monotonic() < deadline
@@ -62,7 +61,7 @@ def flipped(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_tally_is_found_and_run_again(tmp_path: Path, damage: str) -> None:
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     folder = tmp_path / "cut[1]"  # a folder's name is no pattern
     run(spec, folder)
     whole = contents(folder)
@@ -77,7 +76,7 @@ def test_a_damaged_tally_is_found_and_run_again(tmp_path: Path, damage: str) -> 
 
 
 def test_damaged_rows_are_found_and_run_again(tmp_path: Path) -> None:
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     run(spec, tmp_path, rows=True)
     whole = contents(tmp_path)
     first, second, third = sorted(tmp_path.glob("rows-*"))
@@ -99,7 +98,7 @@ def test_damaged_rows_are_found_and_run_again(tmp_path: Path) -> None:
 
 def test_rows_are_of_their_own_place(tmp_path: Path) -> None:
     """A file under the name of another piece, with its right digest."""
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     run(spec, tmp_path, rows=True)
     first, second, _ = sorted(tmp_path.glob("rows-*"))
     first.write_bytes(second.read_bytes())
@@ -110,7 +109,7 @@ def test_rows_are_of_their_own_place(tmp_path: Path) -> None:
 
 def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
     """200 places in each of the two kinds of files, and what it leads to is always the same."""
-    spec = load_spec(written(tmp_path, horizon=20, runs=3))
+    spec = load_spec(write_spec(tmp_path, horizon=20, runs=3))
     run(spec, tmp_path, rows=True)
     for path in (tmp_path / "tally-000.npz", *tmp_path.glob("rows-*")):
         whole = path.read_bytes()
@@ -125,7 +124,7 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
 
 def test_rows_can_be_had_later(tmp_path: Path) -> None:
     """With or without rows, before or after: the tally is the same, and so are the rows."""
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     run(spec, tmp_path / "first", rows=True)
     run(spec, tmp_path / "later")
     with pytest.raises(ValueError, match=r"later must hold rows, got no rows-000-0000000; start"):
@@ -138,7 +137,7 @@ def test_rows_can_be_had_later(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_point_are_not_taken(tmp_path: Path) -> None:
-    spec = load_spec(ROOT / "reproduction" / "experiments" / "further-gap.toml")
+    spec = load_spec(EXPERIMENTS / "further-gap.toml")
     spec = replace(spec, runs=2, horizon=50, sweep=("epsilon", (0.05, 0.1)))
     run(spec, tmp_path, rows=True)
     first, second = sorted(tmp_path.glob("rows-*"))
@@ -147,14 +146,14 @@ def test_rows_of_another_point_are_not_taken(tmp_path: Path) -> None:
     (tmp_path / "tally-001.npz").write_bytes((tmp_path / "tally-000.npz").read_bytes())
     with pytest.raises(ValueError, match=r"rows-001-.* a damaged file; start"):
         read_results(tmp_path)
-    with pytest.raises(ValueError, match=r"tally-001.npz must be .* got .*that of something else"):
+    with pytest.raises(ValueError, match=r"tally-001.npz must .* belongs to another spec"):
         summarize(tmp_path)
     run(spec, tmp_path, rows=True)
     assert contents(tmp_path) == whole
 
 
 def test_rows_without_a_manifest_are_not_taken_over(tmp_path: Path) -> None:
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     (tmp_path / "out" / "manifest.json").unlink()
     with pytest.raises(ValueError, match=r"must hold runs with their manifest\.json"):
@@ -179,7 +178,7 @@ def test_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     with pytest.raises(ValueError, match=r"must hold runs of this spec, hash .* got hash"):
         run(replace(spec, seed=2), tmp_path / "out")
@@ -198,7 +197,7 @@ def test_rows_of_another_spec_or_version_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_new_title_needs_no_new_runs(tmp_path: Path) -> None:
-    spec = load_spec(written(tmp_path, horizon=100))
+    spec = load_spec(write_spec(tmp_path, horizon=100))
     run(spec, tmp_path / "out")
     started = json.loads((tmp_path / "out" / "manifest.json").read_text())["started"]
     recorder = Recorder()

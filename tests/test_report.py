@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 from browser import Browser, browser
-from test_cli import runner
+from helpers import runner
 
 from fallow import ghost, optimal, transition_totals
 from fallow.catalog import figure2, figure3

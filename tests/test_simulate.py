@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import reference
+from helpers import Scripted
 from hypothesis import given
 from hypothesis import strategies as st
-from test_trajectory import Scripted
 
 from fallow import (
     UCB1,
@@ -21,7 +21,7 @@ from fallow import (
     Outcome,
     RankingUCB,
     RankThenCut,
-    Replication,
+    Result,
     ThompsonSampling,
     catalog,
     estimate,
@@ -31,8 +31,8 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.drift import play_stages
-from fallow.studies.study import Factory
 from fallow.simulate import Rewards
+from fallow.studies.study import Factory
 
 HALF: Any = 0.5
 """No whole number, passed for one."""
@@ -231,7 +231,7 @@ def test_rows_hold_all_of_a_study_in_any_order() -> None:
     study = replicate(catalog.figure2, learners, 500, runs=range(3, 7), seed=0)
     rows = study.frame()
     assert len(rows) == 2 * 4 * len(study.rounds)
-    again = Replication.from_frame(rows.reverse())
+    again = Result.from_frame(rows.reverse())
     assert again.learners == ("from nothing", "ucb")
     assert again.runs == study.runs == (3, 4, 5, 6)
     for name in study.learners:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from fallow import estimate
 from fallow.arrays import FloatArray
 from fallow.intervals import moments
-from fallow.studies.tally import BLOCK, FAILURES, Failure, Tally, tally
+from fallow.studies.engine import Failure
+from fallow.studies.tally import BLOCK, FAILURES, Tally, tally
 
 GENERATOR = np.random.default_rng(5)
 VALUES: FloatArray = GENERATOR.gamma(2.0, size=(20_000, 2, 1, 3)) * [1.0, 1e6, 1e-6]
@@ -23,7 +24,7 @@ def in_parts(borders: Sequence[int], values: FloatArray = VALUES) -> Tally:
     whole = Tally()
     for start, stop in pairwise(borders):
         runs = range(start, stop)
-        whole = whole.extended(tally(runs, runs, values[start:stop]))
+        whole = whole.extend(tally(runs, runs, values[start:stop]))
     return whole
 
 
@@ -32,7 +33,7 @@ def test_the_tally_does_not_depend_on_who_counted(borders: set[int], runs: int) 
     """However runs are split into tasks, the file is the same, bit for bit."""
     inner = sorted(border for border in borders if border < runs)
     parts = in_parts([0, *inner, runs])
-    assert parts.written("me") == in_parts([0, runs]).written("me")
+    assert parts.to_bytes("me") == in_parts([0, runs]).to_bytes("me")
     assert len(parts) == parts.stop == runs
 
 
@@ -43,8 +44,8 @@ def test_parts_of_parts_extend_to_the_same(first: int, second: int) -> None:
     head, rest = in_parts([0, first]), Tally()
     for start, stop in ((first, second), (second, 5000)):
         if start < stop:
-            rest = rest.extended(tally(range(start, stop), range(start, stop), VALUES[start:stop]))
-    assert head.extended(rest).written("") == in_parts([0, 5000]).written("")
+            rest = rest.extend(tally(range(start, stop), range(start, stop), VALUES[start:stop]))
+    assert head.extend(rest).to_bytes("") == in_parts([0, 5000]).to_bytes("")
 
 
 @pytest.mark.parametrize("runs", [1, 2, 7, BLOCK - 1, BLOCK])
@@ -82,9 +83,9 @@ def test_ranks_of_quantiles_are_within_the_bound(order: str) -> None:
 
 def test_the_size_hardly_grows_with_the_runs() -> None:
     """A tally holds one block for each doubling of the runs, not the runs."""
-    sizes = [len(in_parts([0, runs]).written("")) for runs in (BLOCK - 1, 20_000 - 20_000 % BLOCK)]
+    sizes = [len(in_parts([0, runs]).to_bytes("")) for runs in (BLOCK - 1, 20_000 - 20_000 % BLOCK)]
     assert sizes[1] < 5 * sizes[0]
-    assert len(in_parts([0, 16_384]).written("")) < 1.2 * sizes[0]
+    assert len(in_parts([0, 16_384]).to_bytes("")) < 1.2 * sizes[0]
 
 
 def test_failed_runs_have_no_values() -> None:
@@ -100,8 +101,8 @@ def test_failed_runs_have_no_values() -> None:
     np.testing.assert_allclose(found.moments().squares, alone.squares, rtol=1e-11)
     ranks = (VALUES[numbers] <= found.quantiles([0.5])[0]).mean(axis=0)
     assert np.abs(ranks - 0.5).max() < 0.01
-    again = Tally.read(found.written("me"), "me")
-    assert again.written("me") == found.written("me")
+    again = Tally.from_bytes(found.to_bytes("me"), "me")
+    assert again.to_bytes("me") == found.to_bytes("me")
     assert again.failures == found.failures
 
 
@@ -116,16 +117,16 @@ def test_quantiles_of_the_few_that_did_not_fail() -> None:
 def test_a_tally_of_failures_alone_counts_them() -> None:
     found = tally(range(2), [], VALUES[:0], [Failure(0, "x"), Failure(1, "y")])
     assert (len(found), found.failed, found.moments().count) == (2, 2, 0)
-    following = found.extended(tally(range(2, 4), [2, 3], VALUES[2:4]))
+    following = found.extend(tally(range(2, 4), [2, 3], VALUES[2:4]))
     np.testing.assert_array_equal(following.moments().mean, VALUES[2:4].mean(axis=0))
 
 
 def test_another_or_a_damaged_tally_is_refused() -> None:
-    content = in_parts([0, 700]).written("mine")
-    with pytest.raises(ValueError, match="that of something else"):
-        Tally.read(content, "yours")
+    content = in_parts([0, 700]).to_bytes("mine")
+    with pytest.raises(ValueError, match="one that belongs to another spec"):
+        Tally.from_bytes(content, "yours")
     middle = len(content) // 2
     changed = bytes([content[middle] ^ 1])
     for damaged in (content[:-10], b"", content[:middle] + changed + content[middle + 1 :]):
         with pytest.raises(ValueError, match="a damaged file"):
-            Tally.read(damaged, "mine")
+            Tally.from_bytes(damaged, "mine")

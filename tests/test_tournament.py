@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import runner
+from helpers import runner
 
 from fallow import catalog, optimal
 from fallow.figures import heat_figure

@@ -7,27 +7,12 @@ import numpy as np
 import polars
 import pytest
 import reference
+from helpers import Scripted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances
 
-from fallow import Block, Instance, Outcome, Trajectory, catalog, simulate
-
-
-class Scripted:
-    """A learner that plays a list of blocks, then its last block for ever."""
-
-    def __init__(self, blocks: list[Block]) -> None:
-        self.blocks = blocks
-        self.asked = 0
-        self.outcomes: list[Outcome] = []
-
-    def ask(self) -> Block:
-        self.asked += 1
-        return self.blocks[min(self.asked, len(self.blocks)) - 1]
-
-    def tell(self, block: Block, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
+from fallow import Block, Instance, Trajectory, catalog, simulate
 
 
 def pulls_of(blocks: list[Block], horizon: int) -> list[int]:

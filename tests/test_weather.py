@@ -1,23 +1,18 @@
 """Bad weather: full and read-only disks, signals in every stage, two runs at once."""
 
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_experiments import Recorder, contents, written
+from helpers import SIGNALS, Recorder, command, contents, end_by_signal, wait_until, write_spec
 
 from fallow.studies.read import load_spec
-from fallow.studies.run import run
+from fallow.studies.run import Progress, run
 from fallow.studies.summarize import summarize
-from fallow.studies.tally import Tally
-
-SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 @pytest.fixture
@@ -31,11 +26,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"a disk of its own cannot be mounted here: {mounted.stderr}")
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
-def command(*words: object) -> list[str]:
-    module = "reproduction" if words[0] == "report" else "fallow.cli"
-    return [sys.executable, "-m", module, *map(str, words)]
 
 
 def in_one_line(result: subprocess.CompletedProcess[str]) -> str:
@@ -52,7 +42,7 @@ def invoke(*words: object) -> subprocess.CompletedProcess[str]:
 def test_a_disk_that_fills_up_keeps_what_was_written(
     tmp_path: Path, disk: Path, rows: bool
 ) -> None:
-    file = written(tmp_path, horizon=500, runs=100)
+    file = write_spec(tmp_path, horizon=500, runs=100)
     run(load_spec(file), tmp_path / "whole", rows=rows)
     whole = contents(tmp_path / "whole")
     # Room for a part of the results only.
@@ -77,7 +67,7 @@ def test_a_disk_that_fills_up_keeps_what_was_written(
 
 
 def test_a_read_only_folder_is_said_and_left_alone(tmp_path: Path, disk: Path) -> None:
-    file = written(tmp_path, horizon=100)
+    file = write_spec(tmp_path, horizon=100)
     run(load_spec(file), disk / "test")
     before = contents(disk / "test")
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -95,7 +85,7 @@ def test_a_read_only_folder_is_said_and_left_alone(tmp_path: Path, disk: Path) -
 
 
 def test_two_runs_in_one_folder_do_not_get_in_each_others_way(tmp_path: Path) -> None:
-    file = written(tmp_path, horizon=20_000, runs=60)
+    file = write_spec(tmp_path, horizon=20_000, runs=60)
     run(load_spec(file), tmp_path / "whole")
     words = ["run", file, "--out", tmp_path / "out"]
     folder = tmp_path / "out" / "test"
@@ -106,14 +96,6 @@ def test_two_runs_in_one_folder_do_not_get_in_each_others_way(tmp_path: Path) ->
     assert first.wait(timeout=100) == 0
     assert contents(folder) == contents(tmp_path / "whole")
     assert invoke(*words).returncode == 0
-
-
-def wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 100
-    while not there():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def children(process: subprocess.Popen[str]) -> list[str]:
@@ -135,42 +117,15 @@ def processes_play(process: subprocess.Popen[str]) -> bool:
     return len(found) == 2 and all(has_loaded(each, "llvmlite") for each in found)
 
 
-def ended_by(
-    number: signal.Signals, words: list[object], ready: Callable[[subprocess.Popen[str]], bool]
-) -> str:
-    """Send a signal to a command and all its processes, as a terminal does; return its message."""
-    process = subprocess.Popen(
-        command(*words), stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    wait_until(lambda: ready(process), process)
-    os.killpg(process.pid, number)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 128 + number, errors
-    assert re.fullmatch(rf"fallow: {SIGNALS[number]}[^\n]*\n", errors), errors
-    deadline = time.monotonic() + 20
-    while any(f"\0{words[-1]}\0" in f"{arguments}\0" for arguments in running()):
-        assert time.monotonic() < deadline  # no process is left behind
-        time.sleep(0.05)
-    return errors
-
-
-def running() -> Iterator[str]:
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            yield (process / "cmdline").read_text()
-        except OSError:
-            continue
-
-
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_while_processes_play(tmp_path: Path, number: signal.Signals) -> None:
-    file = written(tmp_path, horizon=20_000, runs=1000)
+    file = write_spec(tmp_path, horizon=20_000, runs=1000)
     words = ["run", file, "--workers", 2, "--out", tmp_path / "out"]
-    message = ended_by(number, words, processes_play)
+    message = end_by_signal(number, words, processes_play)
     done = re.search(r"after (\d+) of 1000 runs of test, finished runs are kept", message)
     assert done
     recorder = Recorder()
-    again = load_spec(written(tmp_path, horizon=20_000, runs=1000))
+    again = load_spec(write_spec(tmp_path, horizon=20_000, runs=1000))
     with pytest.raises(StopIteration):
         run(again, tmp_path / "out" / "test", watcher=Stopper(recorder))
     assert recorder.runs[0] >= int(done[1]) > 0
@@ -182,17 +137,17 @@ class Stopper(Recorder):
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
-    def found(self, point: float | None, tally: Tally) -> None:
-        self.recorder.runs.append(len(tally))
+    def found(self, progress: Progress) -> None:
+        self.recorder.runs.append(progress.runs)
         raise StopIteration
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_while_a_cluster_plays(tmp_path: Path, number: signal.Signals) -> None:
-    file = written(tmp_path, horizon=10_000, runs=1000)
+    file = write_spec(tmp_path, horizon=10_000, runs=1000)
     words = ["run", file, "--rows", "--cluster", "local:2", "--out", tmp_path / "out"]
     folder = tmp_path / "out" / "test"
-    message = ended_by(number, words, lambda _: len(contents(folder)) > 1)
+    message = end_by_signal(number, words, lambda _: len(contents(folder)) > 1)
     assert re.search(r"after \d+ of 1000 runs of test, finished runs are kept", message)
     assert contents(folder)
 
@@ -208,11 +163,13 @@ def test_signals_while_a_cluster_plays(tmp_path: Path, number: signal.Signals) -
 def test_signals_while_results_are_written(
     tmp_path: Path, number: signal.Signals, words: list[object], library: str, results: list[str]
 ) -> None:
-    file = written(tmp_path, horizon=100)
+    file = write_spec(tmp_path, horizon=100)
     folder = tmp_path / "out" / "test"
     run(load_spec(file), folder)
     before = sorted(folder.iterdir())
-    message = ended_by(number, [*words, folder], lambda process: has_loaded(process.pid, library))
+    message = end_by_signal(
+        number, [*words, folder], lambda process: has_loaded(process.pid, library)
+    )
     assert "no file is half written" in message
     assert sorted(folder.iterdir()) == before
     assert invoke(*words, folder).returncode == 0
@@ -224,7 +181,7 @@ def test_signals_while_results_are_written(
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_in_the_stages_of_a_report(tmp_path: Path, number: signal.Signals) -> None:
     """While claims are checked, after the runs: the runs are there for the next start."""
-    file = written(tmp_path, horizon=100)
+    file = write_spec(tmp_path, horizon=100)
     out = tmp_path / "out"
     folder = out / "results" / "test"
     words: list[object] = ["report", file, "--out", out]
@@ -234,7 +191,7 @@ def test_signals_in_the_stages_of_a_report(tmp_path: Path, number: signal.Signal
         time.sleep(0.5 * ready)
         return ready
 
-    message = ended_by(number, words, claims_are_checked)
+    message = end_by_signal(number, words, claims_are_checked)
     assert re.search(r"after \d+ of \d+ claims, runs are kept in|no file is half written", message)
     assert not (out / "index.html").exists()
     assert summarize(folder)[1][0].runs == 23

@@ -4,72 +4,25 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars
 import pytest
-from test_cli import runner
+from helpers import SIGNALS, Recorder, command, contents, end_by_signal, runner, write_spec
 
 from fallow import catalog, replicate
 from fallow.cli import app
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
-from fallow.studies.run import Watcher, run
+from fallow.studies.run import run
 from fallow.studies.summarize import QUANTILES, summarize, summary_frame
-from fallow.studies.tally import Tally
 from fallow.studies.workers import local_workers
-
-ROOT = Path(__file__).parent.parent
-SPEC = """\
-title = "A test"
-horizon = {horizon}
-runs = {runs}
-seed = 1
-switching_costs = [0, 2]
-
-[instance]
-catalog = "figure2"
-
-[learners.pi_ucb]
-learner = "ranking-ucb"
-
-[learners.nothing]
-learner = "rank-then-cut"
-"""
-
-
-def written(folder: Path, horizon: int = 2000, runs: int = 23) -> Path:
-    path = folder / "test.toml"
-    path.write_text(SPEC.format(horizon=horizon, runs=runs), encoding="utf-8")
-    return path
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return tallies and rows."""
-    return {path.name: path.read_bytes() for path in folder.glob("*-*.*")}
-
-
-class Recorder(Watcher):
-    def __init__(self) -> None:
-        self.runs: list[int] = []
-        self.messages: list[str] = []
-
-    def found(self, point: float | None, tally: Tally) -> None:
-        self.runs.append(len(tally))
-
-    def done(self, point: float | None, tally: Tally) -> None:
-        self.runs.append(len(tally))
-
-    def damaged(self, message: str) -> None:
-        self.messages.append(message)
 
 
 def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
-    spec = load_spec(written(tmp_path))
+    spec = load_spec(write_spec(tmp_path))
     run(spec, tmp_path / "out", rows=True)
     _, (study,) = read_results(tmp_path / "out")
     alone = replicate(catalog.figure2, spec.factories(), 2000, runs=23, seed=1)
@@ -80,10 +33,10 @@ def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
 
 def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
     """Another process on plainer instructions, as on another machine, writes the same bytes."""
-    file = written(tmp_path)
+    file = write_spec(tmp_path)
     with local_workers(2) as workers:
         run(load_spec(file), tmp_path / "here" / "test", workers, rows=True)
-    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--workers", "1", "--rows"]
+    words = ["run", file, "--workers", 1, "--rows", "--out", tmp_path / "there"]
     features = "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
     plain = {
         **os.environ,
@@ -91,35 +44,27 @@ def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
         "NUMBA_CPU_NAME": "generic",
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
     }
-    subprocess.run([*command, "--out", str(tmp_path / "there")], check=True, env=plain)
+    subprocess.run(command(*words), check=True, env=plain)
     assert contents(tmp_path / "here" / "test") == contents(tmp_path / "there" / "test") != {}
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_keep_finished_runs_and_say_so(
-    tmp_path: Path, signal_number: signal.Signals
-) -> None:
-    file = written(tmp_path, horizon=20_000, runs=100)
-    command = [sys.executable, "-m", "fallow.cli", "run", str(file), "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not contents(tmp_path / "out" / "test"):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal_number)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == 128 + signal_number
-    word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[signal_number]
-    found = re.search(rf"fallow: {word} after (\d+) of 100 runs of test, finished runs are", errors)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_keep_finished_runs_and_say_so(tmp_path: Path, number: signal.Signals) -> None:
+    """While threads play, as all learners are compiled."""
+    file = write_spec(tmp_path, horizon=10**6, runs=1000, learner="ucb1")
+    words = ["run", file, "--out", tmp_path / "out"]
+    errors = end_by_signal(number, words, lambda _: bool(contents(tmp_path / "out" / "test")))
+    found = re.search(r"after (\d+) of 1000 runs of test, finished runs are", errors)
     assert found
-    assert errors.count("\n") == 1
     recorder = Recorder()
     run(load_spec(file), tmp_path / "out" / "test", watcher=recorder)
     assert recorder.runs[0] >= int(found[1]) > 0
 
 
 def test_curves_are_means_over_runs(tmp_path: Path) -> None:
-    spec = replace(load_spec(written(tmp_path, horizon=300, runs=4)), sweep=("horizon", (100, 300)))
+    spec = load_spec(write_spec(tmp_path, horizon=300, runs=4))
+    spec = replace(spec, sweep=("horizon", (100, 300)))
     run(spec, tmp_path, rows=True)
     _, curves = summarize(tmp_path)
     assert [(curve.point, curve.switching_cost, curve.learner) for curve in curves[:3]] == [
@@ -143,13 +88,13 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
 
 
 def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
-    run(load_spec(written(tmp_path, horizon=50)), tmp_path, rows=True)
+    run(load_spec(write_spec(tmp_path, horizon=50)), tmp_path, rows=True)
     _, (study,) = read_results(tmp_path)
     assert len(set(study.gains["ghost"])) > 5
 
 
 def test_the_optimum_is_above_ghost_and_ranking_is_the_rankers(tmp_path: Path) -> None:
-    run(load_spec(written(tmp_path, horizon=300)), tmp_path, rows=True)
+    run(load_spec(write_spec(tmp_path, horizon=300)), tmp_path, rows=True)
     _, (study,) = read_results(tmp_path)
     assert (study.gains["optimum"] > study.gains["ghost"] + 0.01).mean() > 0.9
     _, curves = summarize(tmp_path)
@@ -159,7 +104,7 @@ def test_the_optimum_is_above_ghost_and_ranking_is_the_rankers(tmp_path: Path) -
 
 
 def test_texts_of_a_spec_are_printed_as_they_stand(tmp_path: Path) -> None:
-    file, out = written(tmp_path, horizon=100, runs=1), tmp_path / "out"
+    file, out = write_spec(tmp_path, horizon=100, runs=1), tmp_path / "out"
     text = (
         file.read_text()
         .replace("A test", "costs [0, 1] and [/red]")
@@ -174,7 +119,7 @@ def test_texts_of_a_spec_are_printed_as_they_stand(tmp_path: Path) -> None:
 
 
 def test_the_commands_work_on_what_is_on_disk(tmp_path: Path) -> None:
-    file, out = written(tmp_path, horizon=100), tmp_path / "out"
+    file, out = write_spec(tmp_path, horizon=100), tmp_path / "out"
     for words in (["run", str(file), "--out", str(out)], ["summarize", str(out)]):
         assert runner.invoke(app, words).exit_code == 0
     result = runner.invoke(app, ["summarize", str(out / "test")])
@@ -196,7 +141,7 @@ def test_the_commands_work_on_what_is_on_disk(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_end_in_one_line(tmp_path: Path, words: list[str], message: str) -> None:
-    file = written(tmp_path)
+    file = write_spec(tmp_path)
     places = {"{file}": str(file), "{folder}": str(tmp_path)}
     result = runner.invoke(app, [places.get(word, word) for word in words])
     assert result.exit_code == 2

@@ -1,0 +1,139 @@
+"""What several test files need."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from fallow import Block, Outcome
+from fallow.cli import app
+from fallow.studies.run import Progress, Watcher
+
+ROOT = Path(__file__).parent.parent
+EXPERIMENTS = ROOT / "reproduction" / "experiments"
+SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+SPEC = """\
+title = "A test"
+horizon = {horizon}
+runs = {runs}
+seed = 1
+switching_costs = [0, 2]
+
+[instance]
+catalog = "figure2"
+
+[learners.pi_ucb]
+learner = "ranking-ucb"
+
+[learners.nothing]
+learner = "{learner}"
+"""
+
+runner = CliRunner()
+
+
+def run_command(*words: str) -> str:
+    """Return what a command prints that must succeed."""
+    result = runner.invoke(app, words)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def command(*words: object) -> list[str]:
+    """Return a command for a process of its own."""
+    module = "reproduction" if words[0] == "report" else "fallow.cli"
+    return [sys.executable, "-m", module, *map(str, words)]
+
+
+def write_spec(
+    folder: Path, horizon: int = 2000, runs: int = 23, learner: str = "rank-then-cut"
+) -> Path:
+    """Write a spec whose learners are partly compiled; with another learner, all may be."""
+    path = folder / "test.toml"
+    path.write_text(SPEC.format(horizon=horizon, runs=runs, learner=learner), encoding="utf-8")
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return tallies and rows."""
+    return {path.name: path.read_bytes() for path in folder.glob("*-*.*")}
+
+
+class Recorder(Watcher):
+    """Keeps the numbers of runs that it hears of, found ones first, and messages."""
+
+    def __init__(self) -> None:
+        self.runs: list[int] = []
+        self.messages: list[str] = []
+
+    def found(self, progress: Progress) -> None:
+        self.runs.append(progress.runs)
+
+    def done(self, progress: Progress) -> None:
+        self.runs.append(progress.runs)
+
+    def damaged(self, message: str) -> None:
+        self.messages.append(message)
+
+
+class Scripted:
+    """A learner that plays a list of blocks, then its last block for ever."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        self.blocks = blocks
+        self.asked = 0
+        self.outcomes: list[Outcome] = []
+
+    def ask(self) -> Block:
+        self.asked += 1
+        return self.blocks[min(self.asked, len(self.blocks)) - 1]
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
+def wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for something that happens while a process is at work."""
+    deadline = time.monotonic() + 100
+    while not there():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def end_by_signal(
+    number: signal.Signals, words: list[object], ready: Callable[[subprocess.Popen[str]], bool]
+) -> str:
+    """Send a signal to a command and all its processes, as a terminal does; return its message."""
+    process = subprocess.Popen(
+        command(*words), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_until(lambda: ready(process), process)
+    os.killpg(process.pid, number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, errors
+    assert re.fullmatch(rf"fallow: {SIGNALS[number]}[^\n]*\n", errors), errors
+    deadline = time.monotonic() + 20
+    while any(session == process.pid for session in sessions()):
+        assert time.monotonic() < deadline  # no process is left behind
+        time.sleep(0.05)
+    return errors
+
+
+def sessions() -> Iterator[int]:
+    """Return the sessions of all processes that are alive."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            yield int(fields[3])
