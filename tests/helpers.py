@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from fallow import Block, Outcome
 from fallow.cli import app
-from fallow.studies.run import Progress, Watcher
+from fallow.studies.read import load_spec
+from fallow.studies.run import Progress, Watcher, run
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
@@ -82,6 +83,22 @@ class Recorder(Watcher):
 
     def damaged(self, message: str) -> None:
         self.messages.append(message)
+
+
+class Stopper(Watcher):
+    """Stops the run that it watches as soon as it has heard what was done before."""
+
+    def found(self, progress: Progress) -> None:
+        raise StopIteration(progress.runs)
+
+
+def kept_runs(file: Path, folder: Path) -> int:
+    """Return how many runs of a spec a new start finds done in a folder."""
+    try:
+        run(load_spec(file), folder, watcher=Stopper())
+    except StopIteration as found:
+        return int(found.value)
+    raise AssertionError
 
 
 class Scripted:

@@ -111,7 +111,7 @@ def test_threads_play_compiled_loops_and_processes_all_else(
     learners: list[str], workers: int, threads: bool
 ) -> None:
     study = study_of(*learners)
-    with local_workers(workers, keep=True) as crew:
+    with local_workers(workers) as crew:
         assert isinstance(crew.executor(study), ThreadPoolExecutor) == threads
         played_by = crew.executor(study).submit(os.getpid).result()
     assert (played_by == os.getpid()) == threads

@@ -212,7 +212,7 @@ def _shares(rounds: list[int], runs: int, seed: int) -> list[float]:
         checkpoints=rounds,
         references={"ghost": ghost, "optimum": optimal},
     )
-    earned = study.rewards[0] / (study.gains["optimum"][:, np.newaxis] * study.rounds)
+    earned = study.share(study.learners[0])
     return [float(mean) for mean in estimate(earned).mean]
 
 
@@ -243,7 +243,7 @@ def test_a_cost_makes_it_switch_less() -> None:
         study = replicate(
             catalog.figure2, lambda *_: Rotation(7, 6, switching_cost=cost), 10**4, 10, seed=5
         )
-        return float(study.switches[0, :, -1].mean())
+        return float(study.switches[:, 0, -1].mean())
 
     free, cheap, dear = map(switches, (0.0, 1.0, 10.0))
     assert free > 1.5 * cheap > 1.5 * dear

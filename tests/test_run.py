@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
-from helpers import SIGNALS, Recorder, command, contents, end_by_signal, runner, write_spec
+from helpers import (
+    SIGNALS,
+    command,
+    contents,
+    end_by_signal,
+    kept_runs,
+    runner,
+    write_spec,
+)
 
 from fallow import catalog, replicate
 from fallow.cli import app
@@ -57,9 +65,7 @@ def test_signals_keep_finished_runs_and_say_so(tmp_path: Path, number: signal.Si
     errors = end_by_signal(number, words, lambda _: bool(contents(tmp_path / "out" / "test")))
     found = re.search(r"after (\d+) of 1000 runs of test, finished runs are", errors)
     assert found
-    recorder = Recorder()
-    run(load_spec(file), tmp_path / "out" / "test", watcher=recorder)
-    assert recorder.runs[0] >= int(found[1]) > 0
+    assert kept_runs(file, tmp_path / "out" / "test") >= int(found[1]) > 0
 
 
 def test_curves_are_means_over_runs(tmp_path: Path) -> None:

@@ -8,10 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers import SIGNALS, Recorder, command, contents, end_by_signal, wait_until, write_spec
+from helpers import (
+    SIGNALS,
+    Recorder,
+    command,
+    contents,
+    end_by_signal,
+    kept_runs,
+    wait_until,
+    write_spec,
+)
 
 from fallow.studies.read import load_spec
-from fallow.studies.run import Progress, run
+from fallow.studies.run import run
 from fallow.studies.summarize import summarize
 
 
@@ -121,25 +130,13 @@ def processes_play(process: subprocess.Popen[str]) -> bool:
 def test_signals_while_processes_play(tmp_path: Path, number: signal.Signals) -> None:
     file = write_spec(tmp_path, horizon=20_000, runs=1000)
     words = ["run", file, "--workers", 2, "--out", tmp_path / "out"]
-    message = end_by_signal(number, words, processes_play)
+    folder = tmp_path / "out" / "test"
+    message = end_by_signal(
+        number, words, lambda process: bool(contents(folder)) and processes_play(process)
+    )
     done = re.search(r"after (\d+) of 1000 runs of test, finished runs are kept", message)
     assert done
-    recorder = Recorder()
-    again = load_spec(write_spec(tmp_path, horizon=20_000, runs=1000))
-    with pytest.raises(StopIteration):
-        run(again, tmp_path / "out" / "test", watcher=Stopper(recorder))
-    assert recorder.runs[0] >= int(done[1]) > 0
-
-
-class Stopper(Recorder):
-    """Stops the run that it watches as soon as it has seen what was found done."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def found(self, progress: Progress) -> None:
-        self.recorder.runs.append(progress.runs)
-        raise StopIteration
+    assert kept_runs(file, folder) >= int(done[1]) > 0
 
 
 @pytest.mark.parametrize("number", SIGNALS)

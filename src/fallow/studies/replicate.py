@@ -77,7 +77,7 @@ def replicate(
         concentration,
     )
     if cluster is None:
-        with local_workers(workers, keep=True) as crew:
+        with local_workers(workers) as crew:
             return _collect(study, runs, crew, on_runs)
     if workers is not None:
         raise ValueError("workers must not be given with a cluster, which has its own")

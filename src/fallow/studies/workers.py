@@ -103,33 +103,26 @@ def _prepare_process(parent: int) -> None:
 
 
 @contextmanager
-def local_workers(count: int | None = None, keep: bool = False) -> Iterator[Workers]:
-    """Work on this machine.
+def local_workers(count: int | None = None) -> Iterator[Workers]:
+    """Work on this machine, with so many threads or processes; by default one a core.
 
-    Parameters
-    ----------
-    count
-        How many threads or processes; by default one a core.
-    keep
-        Whether processes wait for the next study when all went well, so that it starts at once.
+    When all went well, processes wait for the next study, so that it starts at once.
     """
     if count is not None:
         checks.whole_number("workers", count, minimum=1)
     workers = LocalWorkers(count or cores())
-    done = False
     try:
         yield workers
-        done = keep
     except BrokenExecutor:
+        workers.abandon()
         raise OSError(
             "a worker process was ended from outside, most likely for want of memory; start the "
             "same command again, with fewer workers: it goes on from there"
         ) from None
-    finally:
-        if done:
-            workers.release()
-        else:
-            workers.abandon()
+    except BaseException:
+        workers.abandon()
+        raise
+    workers.release()
 
 
 def cores() -> int:
