@@ -1,14 +1,13 @@
 """The command line: parse, call, print."""
 
-import os
 import sys
-from contextlib import suppress
 
 try:
     from typer import Typer
 
     from fallow.cli import catalog, plan, replay, run, simulate
     from fallow.cli.app import app
+    from fallow.cli.signals import end_process
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
         raise
@@ -27,10 +26,7 @@ def run_app(application: Typer) -> None:
     except SystemExit as ended:
         if "fallow.studies.workers" in sys.modules:
             sys.modules["fallow.studies.workers"].stop_processes()
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(ended.code if isinstance(ended.code, int) else 0)
+        end_process(ended.code if isinstance(ended.code, int) else 0)
 
 
 __all__ = ["app", "catalog", "main", "plan", "replay", "run", "run_app", "simulate"]

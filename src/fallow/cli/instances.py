@@ -1,6 +1,7 @@
 """Reading the instance that a command is given."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, get_type_hints
 
@@ -69,12 +70,20 @@ def _parsed(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
         float: (_number, "a number"),
         tuple[int, ...]: (lambda value: tuple(map(int, value.split(","))), "numbers such as 2,4"),
     }
-    # A key that does not exist keeps its text; the catalog refuses it by name.
-    read, wanted = readers.get(types.get(key), (str, "text"))
+    # A key that does not exist is refused by name, by the catalog.
+    read, wanted = readers.get(types.get(key), (_number_or_text, "text"))
     try:
         return key, read(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         raise ValueError(f"{key} must be {wanted}, got {text!r}") from None
+
+
+def _number_or_text(text: str) -> int | float | str:
+    """Read a value of which the function does not say what it wants."""
+    for read in (int, _number):
+        with suppress(ValueError, ZeroDivisionError, OverflowError):
+            return read(text)
+    return text
 
 
 def _number(text: str) -> float:

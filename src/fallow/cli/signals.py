@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -77,5 +77,14 @@ def _exit(number: int, message: str) -> NoReturn:
     if sys.stderr.isatty():
         print(CLEAR_LINE_SHOW_CURSOR, end="", file=sys.stderr)
     print(message, file=sys.stderr, flush=True)
-    sys.stdout.flush()
-    os._exit(128 + number)
+    end_process(128 + number)
+
+
+def end_process(code: int) -> NoReturn:
+    """End at once, without waiting for threads, but leave no semaphore of worker processes."""
+    if "multiprocessing.util" in sys.modules:
+        sys.modules["multiprocessing.util"]._run_finalizers()
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

@@ -115,6 +115,9 @@ class _Tallies:
         self.at[place] = before.add(batch, self.spec.switching_costs)
         if self.at[place] is not before:
             self._changed.add(place)
+
+    def save_now_and_then(self) -> None:
+        """Save what has changed, unless that was done a moment ago."""
         if time.monotonic() > self._save_at:
             self._save()
 
@@ -138,6 +141,7 @@ def _play_to_tallies(
     for place, batch in play_parts(parts, workers):
         tallies.add(place, batch)
         watcher.done(_progress(spec.points[place], batch))
+        tallies.save_now_and_then()
 
 
 def _play_to_rows(
@@ -163,12 +167,13 @@ def _play_to_rows(
             _, batches = next(played)
             whole = Batch.merge([batch for _, batch in batches])
             write_rows(piece, whole, folder)
-            watcher.done(_progress(piece.point, whole))
             tallies.add(piece.place, whole)
+            watcher.done(_progress(piece.point, whole))
         elif tallies.at[piece.place].stop < piece.runs.stop:
             rows = read_rows(spec, piece, folder)
             assert rows is not None  # it was read above, and the folder is locked
             tallies.add(piece.place, rows)
+        tallies.save_now_and_then()
 
 
 def _progress(point: float | None, batch: Batch) -> Progress:
