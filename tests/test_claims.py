@@ -26,7 +26,7 @@ from fallow import (
     simulate,
 )
 from fallow.arrays import FloatArray
-from fallow.protocol import CheckedLearner
+from fallow.learners import CheckedLearner
 from reproduction.claims import claim as claim_module
 from reproduction.claims.claim import Claim, Finding
 from reproduction.claims.registry import CLAIMS

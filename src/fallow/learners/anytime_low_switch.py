@@ -1,13 +1,13 @@
 """Algorithm 1 without a horizon: elimination in stages that double."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
 from fallow.kernels.confidence import divergence
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import PolicyRewards, checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class AnytimeLowSwitch(CheckedLearner):
@@ -69,7 +69,9 @@ class AnytimeLowSwitch(CheckedLearner):
         order: Sequence[int] | None = None,
         first_stage: int = 16,
     ) -> None:
-        self.rewards = PolicyRewards(checked_order(arms, order))
+        self.order = checked_order(arms, order)
+        self.arms = len(self.order)
+        self.rewards = PolicyRewards(self.order)
         self.delta = checks.chance("delta", delta)
         self.first_stage = checks.whole_number("first_stage", first_stage, minimum=1)
         self.stage = 1
@@ -116,25 +118,3 @@ class AnytimeLowSwitch(CheckedLearner):
             self.active = tuple(arms for arms in self.active if self.evidence(best, arms) <= bar)
             self._finished = 0
             self.stage += 1
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": len(self.rewards.order),
-            "delta": self.delta,
-            "order": list(self.rewards.order),
-            "first_stage": self.first_stage,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "stage": self.stage,
-            "active": list(self.active),
-            "finished": self._finished,
-            "rewards": self.rewards.written(),
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.stage = progress["stage"]
-        self.active = tuple(progress["active"])
-        self._finished = progress["finished"]
-        self.rewards.restore(progress["rewards"])

@@ -1,7 +1,6 @@
 """Learners over single arms that know nothing of delays: what a practitioner would try first."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from fallow.kernels.bandits import (
     thompson_choice,
     ucb_choice,
 )
-from fallow.protocol import Block, CheckedLearner, Outcome, own_generator
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.protocol import Block, Outcome, own_generator
 
 
 def empty_statistics(options: int, window: int = 0) -> Statistics:
@@ -26,17 +26,6 @@ def empty_statistics(options: int, window: int = 0) -> Statistics:
         window_options=np.zeros(window, np.int64),
         window_rewards=np.zeros(window),
     )
-
-
-def written(statistics: Statistics) -> dict[str, Any]:
-    """Return the statistics as plain JSON values."""
-    return {name: array.tolist() for name, array in statistics._asdict().items()}
-
-
-def restore(statistics: Statistics, progress: Mapping[str, Any]) -> None:
-    """Write what `written` returned back into statistics of the same size."""
-    for name, array in statistics._asdict().items():
-        array[:] = progress[name]
 
 
 class BlindLearner(CheckedLearner):
@@ -56,20 +45,6 @@ class BlindLearner(CheckedLearner):
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         observe(self.statistics, block.arms[0], float(outcome.first[0]))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms}
-
-    def _progress(self) -> dict[str, Any]:
-        progress = written(self.statistics)
-        if self.generator is not None:
-            progress["generator"] = self.generator.bit_generator.state
-        return progress
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        restore(self.statistics, progress)
-        if self.generator is not None:
-            self.generator.bit_generator.state = progress["generator"]
 
 
 class UCB1(BlindLearner):
@@ -107,15 +82,13 @@ class SlidingWindowUCB(BlindLearner):
 
     def __init__(self, arms: int, window: int = 1000, exploration: float = 0.6) -> None:
         self.window = checks.whole_number("window", window, minimum=1)
-        self.parameter = checks.positive("exploration", exploration)
+        self.exploration = checks.positive("exploration", exploration)
+        self.parameter = self.exploration
         super().__init__(arms, self.window)
 
     def _choose(self) -> Block:
         seen = float(min(self.statistics.total[0], self.window))
         return Block((int(ucb_choice(self.statistics, seen, self.parameter)),))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "window": self.window, "exploration": self.parameter}
 
 
 class ThompsonSampling(BlindLearner):
@@ -137,9 +110,6 @@ class ThompsonSampling(BlindLearner):
     def _choose(self) -> Block:
         return Block((int(thompson_choice(self.statistics, self.generator)),))
 
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "seed": self.seed}
-
 
 class EpsilonGreedy(BlindLearner):
     """The best average so far, and with probability epsilon any arm.
@@ -154,12 +124,10 @@ class EpsilonGreedy(BlindLearner):
 
     def __init__(self, arms: int, epsilon: float = 0.1, seed: int = 0) -> None:
         super().__init__(arms)
-        self.parameter = checks.share("epsilon", epsilon)
+        self.epsilon = checks.share("epsilon", epsilon)
+        self.parameter = self.epsilon
         self.seed = checks.whole_number("seed", seed, minimum=0)
         self.generator: np.random.Generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
         return Block((int(epsilon_choice(self.statistics, self.parameter, self.generator)),))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "epsilon": self.parameter, "seed": self.seed}

@@ -1,12 +1,12 @@
 """Algorithm 1: the best ranking policy with few switches (paper, section 6)."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class LowSwitch(CheckedLearner):
@@ -52,11 +52,12 @@ class LowSwitch(CheckedLearner):
         confidence_scale: float = 1.0,
     ) -> None:
         self.order = checked_order(arms, order)
+        self.arms = len(self.order)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
         self.confidence_scale = checks.positive("confidence_scale", confidence_scale)
         self.stage = 1
-        self.active = tuple(range(1, arms + 1))
+        self.active = tuple(range(1, self.arms + 1))
         self._averages: list[float] = []  # of the active policies played in this stage
         self._played = 0
 
@@ -107,26 +108,3 @@ class LowSwitch(CheckedLearner):
                 self.active = (played[self._averages.index(max(self._averages))],)
             self._averages = []
             self.stage += 1
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": len(self.order),
-            "horizon": self.horizon,
-            "delta": self.delta,
-            "order": list(self.order),
-            "confidence_scale": self.confidence_scale,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "stage": self.stage,
-            "active": list(self.active),
-            "averages": self._averages.copy(),
-            "played": self._played,
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.stage = progress["stage"]
-        self.active = tuple(progress["active"])
-        self._averages = list(progress["averages"])
-        self._played = progress["played"]

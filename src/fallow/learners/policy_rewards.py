@@ -1,8 +1,7 @@
 """What learners over ranking policies share."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
 from fallow.protocol import Block, Outcome
@@ -77,13 +76,3 @@ class PolicyRewards:
         self.counts[arms - 1] += plays * arms
         self.sums[arms - 1] += reward
         self.last = arms
-
-    def written(self) -> dict[str, Any]:
-        """Return the rewards as plain JSON values."""
-        return {"counts": self.counts.copy(), "sums": self.sums.copy(), "last": self.last}
-
-    def restore(self, progress: Mapping[str, Any]) -> None:
-        """Take over what `written` returned."""
-        self.counts = list(progress["counts"])
-        self.sums = list(progress["sums"])
-        self.last = progress["last"]

@@ -1,12 +1,12 @@
 """The paper's benchmark: UCB1 over ranking policies (section 8)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow.kernels.bandits import observe, ucb_choice
-from fallow.learners.baselines import empty_statistics, restore, written
+from fallow.learners.baselines import empty_statistics
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class RankingUCB(CheckedLearner):
@@ -30,7 +30,8 @@ class RankingUCB(CheckedLearner):
 
     def __init__(self, arms: int, order: Sequence[int] | None = None) -> None:
         self.order = checked_order(arms, order)
-        self.statistics = empty_statistics(arms)
+        self.arms = len(self.order)
+        self.statistics = empty_statistics(self.arms)
 
     def _choose(self) -> Block:
         choice = ucb_choice(self.statistics, float(self.statistics.total[0]), 2.0)
@@ -40,12 +41,3 @@ class RankingUCB(CheckedLearner):
         # The first play only calibrates the delays (section 6), so it is not averaged.
         arms = len(block.arms)
         observe(self.statistics, arms - 1, float(sum(outcome.rest) / arms))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": len(self.order), "order": list(self.order)}
-
-    def _progress(self) -> dict[str, Any]:
-        return written(self.statistics)
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        restore(self.statistics, progress)

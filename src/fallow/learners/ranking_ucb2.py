@@ -1,13 +1,13 @@
 """UCB2 over ranking policies: close to the better of pi_ucb and pi_low, whatever the gap."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
 from fallow.kernels.confidence import upper_bound
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import PolicyRewards, checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class RankingUCB2(CheckedLearner):
@@ -53,7 +53,9 @@ class RankingUCB2(CheckedLearner):
         order: Sequence[int] | None = None,
         first_epoch: int = 16,
     ) -> None:
-        self.rewards = PolicyRewards(checked_order(arms, order))
+        self.order = checked_order(arms, order)
+        self.arms = len(self.order)
+        self.rewards = PolicyRewards(self.order)
         self.alpha = checks.chance("alpha", alpha)
         self.first_epoch = checks.whole_number("first_epoch", first_epoch, minimum=1)
 
@@ -72,17 +74,3 @@ class RankingUCB2(CheckedLearner):
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.rewards.credit(block, outcome)
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": len(self.rewards.order),
-            "alpha": self.alpha,
-            "order": list(self.rewards.order),
-            "first_epoch": self.first_epoch,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return self.rewards.written()
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.rewards.restore(progress)
