@@ -12,7 +12,7 @@ INSTANCE = catalog.random_geometric(arms=4, max_delay=3, seed=8)
 HORIZON = 3000
 
 VARIANTS: dict[str, Callable[[], CheckedLearner]] = {
-    "decisive low-switch": lambda: LowSwitch(4, HORIZON, order=[2, 0, 1, 3], confidence_scale=0.1),
+    "decisive low-switch": lambda: LowSwitch([2, 0, 1, 3], HORIZON, confidence_scale=0.1),
     "plain bandit-ranker": lambda: BanditRanker(4),
     "calibrated bandit-ranker": lambda: BanditRanker(4, max_delay=3, budget=2000),
     "frugal bandit-ranker": lambda: BanditRanker(4, max_delay=3, frugal=True),

@@ -145,6 +145,7 @@ BITS = encode("generator", np.random.default_rng(0))["generator"]
         ({"Block": {"arms": 0, "plays": 1, "x": 1}}, "here must hold nothing, got x"),
         ({"Cells": {**CELLS, "arms": 0}}, "arms must be a whole number >= 1, got 0"),
         ({"Cells": {**CELLS, "rounds": 0.0}}, "here.rounds must be of type int, got 0.0"),
+        ({"PolicyRewards": {"order": 5}}, "order must list the arms from the largest"),
         ({"dict": [[{"tuple": [[]]}, 1]]}, "here must have keys without lists, got "),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from learner_contract import Spy
 from test_trajectory import Scripted
 
 from fallow import (
@@ -31,6 +32,7 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.drift import play_stages
+from fallow.learners import CheckedLearner
 from fallow.replicate import Factory
 from fallow.simulate import Rewards
 
@@ -149,11 +151,14 @@ def test_wrong_blocks_are_named(block: Block, message: str) -> None:
         ({"checkpoints": [5, 3]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": [5, 11]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": []}, "checkpoints must hold at least one number"),
-        ({"learner": RankingUCB(3)}, "learner must have as many arms as the instance, 2, got 3"),
+        (
+            {"learner": RankingUCB([0, 1, 2])},
+            "learner must have as many arms as the instance, 2, got 3",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"learner": RankingUCB(2), "horizon": 10, "seed": 0} | changes
+    arguments: dict[str, Any] = {"learner": RankingUCB([0, 1]), "horizon": 10, "seed": 0} | changes
     with pytest.raises(ValueError, match=message):
         simulate(catalog.figure3(), **arguments)
 
@@ -163,14 +168,14 @@ def test_a_subclass_is_played_by_its_own_rules() -> None:
         def _choose(self) -> Block:
             return Block((1,), 2)
 
-    run = simulate(catalog.figure3(), Stubborn(2), 100, seed=0)
+    run = simulate(catalog.figure3(), Stubborn([0, 1]), 100, seed=0)
     assert run.switches(100) == 0
     assert float(run.expected_reward(2)) == pytest.approx(13 / 15 * 1.7)
 
 
 LEARNERS: dict[str, Callable[[Instance, int], Any]] = {
-    "low": lambda *_: LowSwitch(7, 500),
-    "ucb": lambda *_: RankingUCB(7),
+    "low": lambda drawn, _: LowSwitch(drawn.order, 500),
+    "ucb": lambda drawn, _: RankingUCB(drawn.order),
     "thompson": lambda _, seed: ThompsonSampling(7, seed),
 }
 
@@ -204,7 +209,7 @@ def test_pairing_narrows_the_interval_of_a_difference() -> None:
 
 
 def test_one_learner_needs_no_name() -> None:
-    study = replicate(catalog.figure3(), lambda *_: RankingUCB(2), 50, runs=2, seed=0)
+    study = replicate(catalog.figure3(), lambda *_: RankingUCB([0, 1]), 50, runs=2, seed=0)
     assert study.learners == ("learner",)
 
 
@@ -218,14 +223,16 @@ def test_numbers_of_other_types_are_taken_as_whole_numbers() -> None:
 
 
 def test_regret_is_the_references_lead_plus_switches() -> None:
-    study = replicate(catalog.figure3(), {"ucb": lambda *_: RankingUCB(2)}, 400, runs=3, seed=0)
+    study = replicate(
+        catalog.figure3(), {"ucb": lambda *_: RankingUCB([0, 1])}, 400, runs=3, seed=0
+    )
     expected = 0.7 * study.rounds - study.rewards[0] + 2 * study.switches[0]
     np.testing.assert_allclose(study.regret("ucb", switching_cost=2), expected)
 
 
 def test_rows_hold_all_of_a_study_in_any_order() -> None:
     learners: dict[str, Factory] = {
-        "ucb": lambda instance, _: RankingUCB(instance.arms),
+        "ucb": lambda instance, _: RankingUCB(instance.order),
         "from nothing": lambda instance, _: RankThenCut(instance.arms, 500, max_delay=6),
     }
     study = replicate(catalog.figure2, learners, 500, runs=range(3, 7), seed=0)
@@ -254,7 +261,7 @@ def test_stages_are_played_one_after_the_other_by_one_learner() -> None:
 
     def factory(instance: Instance, _: int) -> RankingUCB:
         seen.append(instance)
-        return RankingUCB(2)
+        return RankingUCB(instance.order)
 
     study = replicate(lambda _: [low, high], factory, 1000, runs=1, seed=0)
     assert seen == [low]
@@ -304,7 +311,7 @@ def test_blocks_go_on_across_the_ends_of_stages(blocks: list[Block], count: int)
 
 def test_a_run_is_the_same_whichever_others_are_asked_for() -> None:
     def rewards(runs: int | range) -> FloatArray:
-        study = replicate(catalog.figure2, lambda *_: RankingUCB(7), 300, runs=runs, seed=4)
+        study = replicate(catalog.figure2, lambda *_: RankingUCB(range(7)), 300, runs=runs, seed=4)
         return study.regret("learner")
 
     np.testing.assert_array_equal(rewards(range(2, 5)), rewards(6)[2:5])
@@ -325,15 +332,14 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     assert abs(covered - 0.95) < 6 * math.sqrt(0.95 * 0.05 / 4000)
 
 
-@pytest.mark.parametrize("kind", [UCB1, RankingUCB])
+@pytest.mark.parametrize("build", [UCB1, lambda arms: RankingUCB(range(arms))])
 @pytest.mark.parametrize("rewards", ["none", "bernoulli"])
 @pytest.mark.parametrize("arms", [1, 2, 5])
 def test_compiled_ucb_decides_between_equal_arms_like_its_object(
-    kind: type[UCB1] | type[RankingUCB], rewards: Rewards, arms: int
+    build: Callable[[int], CheckedLearner], rewards: Rewards, arms: int
 ) -> None:
     instance = Instance.from_means([[0.3, 0.5]] * arms)
-    uncompiled = type("Uncompiled", (kind,), {})
-    learners = kind(arms), uncompiled(arms)
+    learners = build(arms), Spy(build(arms))
     runs = [simulate(instance, learner, 3000, 0, rewards) for learner in learners]
     rounds = np.arange(3001)
     assert (runs[0].expected_reward(rounds) == runs[1].expected_reward(rounds)).all()

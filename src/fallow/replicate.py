@@ -181,7 +181,10 @@ def replicate(
     Examples
     --------
     >>> from fallow import LowSwitch, RankingUCB, catalog
-    >>> learners = {"low": lambda *_: LowSwitch(7, 1000), "ucb": lambda *_: RankingUCB(7)}
+    >>> learners = {
+    ...     "low": lambda drawn, _: LowSwitch(drawn.order, 1000),
+    ...     "ucb": lambda drawn, _: RankingUCB(drawn.order),
+    ... }
     >>> study = replicate(catalog.figure2, learners, horizon=1000, runs=20, seed=0)
     >>> study.regret("ucb", switching_cost=1).shape
     (20, 42)
@@ -304,8 +307,9 @@ def joined(parts: Sequence[Replication]) -> Replication:
     Examples
     --------
     >>> from fallow import RankingUCB, catalog
+    >>> instance = catalog.figure3()
     >>> parts = [
-    ...     replicate(catalog.figure3(), lambda *_: RankingUCB(2), 100, runs=runs, seed=0)
+    ...     replicate(instance, lambda *_: RankingUCB(instance.order), 100, runs=runs, seed=0)
     ...     for runs in (range(0, 3), range(3, 5))
     ... ]
     >>> joined(parts).runs

@@ -73,7 +73,7 @@ def simulate(
     --------
     >>> from fallow import LowSwitch, catalog
     >>> instance = catalog.figure3()
-    >>> run = simulate(instance, LowSwitch(arms=2, horizon=10**12), horizon=10**12, seed=0)
+    >>> run = simulate(instance, LowSwitch(instance.order, 10**12), horizon=10**12, seed=0)
     >>> int(run.switches(at=10**12))
     11
     """

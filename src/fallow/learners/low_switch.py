@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from fallow import checks
+from fallow.arrays import IntArray
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
 from fallow.protocol import Block, Outcome
@@ -18,14 +19,12 @@ class LowSwitch(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
+    order
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
     horizon
         T, the number of rounds that will be played.
     delta
         The regret bound of Theorem 3 holds with probability at least 1 - delta.
-    order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
     confidence_scale
         Multiplies C_s; the theory has 1.
 
@@ -38,20 +37,19 @@ class LowSwitch(CheckedLearner):
 
     Examples
     --------
-    >>> learner = LowSwitch(arms=7, horizon=1000)
+    >>> learner = LowSwitch(order=range(7), horizon=1000)
     >>> learner.stages, learner.ask()
     (4, Block(arms=(0,), plays=6))
     """
 
     def __init__(
         self,
-        arms: int,
+        order: Sequence[int] | IntArray,
         horizon: int,
         delta: float = 0.1,
-        order: Sequence[int] | None = None,
         confidence_scale: float = 1.0,
     ) -> None:
-        self.order = checked_order(arms, order)
+        self.order = checked_order(order)
         self.arms = len(self.order)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
@@ -79,9 +77,8 @@ class LowSwitch(CheckedLearner):
 
     def width(self, stage: int) -> float:
         """Return C_s = sqrt(k / (2 T_s) ln(2 k S / delta)), times the confidence scale."""
-        arms = len(self.order)
-        log = math.log(2 * arms * self.stages / self.delta)
-        return self.confidence_scale * math.sqrt(arms / (2 * self.stage_rounds(stage)) * log)
+        log = math.log(2 * self.arms * self.stages / self.delta)
+        return self.confidence_scale * math.sqrt(self.arms / (2 * self.stage_rounds(stage)) * log)
 
     def _choose(self) -> Block:
         if len(self.active) == 1:

@@ -49,7 +49,7 @@ class RankThenCut(CheckedLearner):
     def _enter_second_stage_if_ranked(self) -> None:
         if self.cutter is None and self.ranker.done:
             left = max(self.horizon - self.ranker.pulls, 1)
-            self.cutter = LowSwitch(self.ranker.arms, left, self.delta / 2, self.ranker.order)
+            self.cutter = LowSwitch(self.ranker.order, left, self.delta / 2)
 
     def _choose(self) -> Block:
         return (self.cutter or self.ranker).ask()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fallow.arrays import IntArray
 from fallow.kernels.bandits import observe, ucb_choice
 from fallow.learners.baselines import empty_statistics
 from fallow.learners.checked_learner import CheckedLearner
@@ -17,19 +18,17 @@ class RankingUCB(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
     order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
 
     Examples
     --------
-    >>> RankingUCB(arms=2).ask()
-    Block(arms=(0,), plays=2)
+    >>> RankingUCB(order=[1, 0]).ask()
+    Block(arms=(1,), plays=2)
     """
 
-    def __init__(self, arms: int, order: Sequence[int] | None = None) -> None:
-        self.order = checked_order(arms, order)
+    def __init__(self, order: Sequence[int] | IntArray) -> None:
+        self.order = checked_order(order)
         self.arms = len(self.order)
         self.statistics = empty_statistics(self.arms)
 

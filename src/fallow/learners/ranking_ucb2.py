@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 
 from fallow import checks
+from fallow.arrays import IntArray
 from fallow.kernels.confidence import upper_bound
 from fallow.learners.checked_learner import CheckedLearner
-from fallow.learners.policy_rewards import PolicyRewards, checked_order
+from fallow.learners.policy_rewards import PolicyRewards
 from fallow.protocol import Block, Outcome
 
 
@@ -25,12 +26,10 @@ class RankingUCB2(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
+    order
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
     alpha
         Growth of the epochs, between 0 and 1. Larger values switch less.
-    order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
     first_epoch
         Pulls that count in the first epoch of each policy, at least.
 
@@ -41,21 +40,20 @@ class RankingUCB2(CheckedLearner):
 
     Examples
     --------
-    >>> learner = RankingUCB2(arms=2)
+    >>> learner = RankingUCB2(order=[1, 0])
     >>> learner.ask()
-    Block(arms=(0,), plays=17)
+    Block(arms=(1,), plays=17)
     """
 
     def __init__(
         self,
-        arms: int,
+        order: Sequence[int] | IntArray,
         alpha: float = 0.9,
-        order: Sequence[int] | None = None,
         first_epoch: int = 16,
     ) -> None:
-        self.order = checked_order(arms, order)
+        self.rewards = PolicyRewards(order)
+        self.order = self.rewards.order
         self.arms = len(self.order)
-        self.rewards = PolicyRewards(self.order)
         self.alpha = checks.chance("alpha", alpha)
         self.first_epoch = checks.whole_number("first_epoch", first_epoch, minimum=1)
 
