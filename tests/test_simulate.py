@@ -10,7 +10,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_contract import Spy
+from learner_contract import MAKERS, Spy
 from test_trajectory import Scripted
 
 from fallow import (
@@ -32,7 +32,9 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.drift import play_stages
+from fallow.kernels.bandits import Log, Table
 from fallow.learners import CheckedLearner
+from fallow.protocol import has_compiled_loop
 from fallow.replicate import Factory
 from fallow.simulate import Rewards
 
@@ -163,14 +165,79 @@ def test_wrong_arguments_are_named(changes: dict[str, Any], message: str) -> Non
         simulate(catalog.figure3(), **arguments)
 
 
-def test_a_subclass_is_played_by_its_own_rules() -> None:
-    class Stubborn(RankingUCB):
-        def _choose(self) -> Block:
-            return Block((1,), 2)
+class Stubborn(RankingUCB):
+    def _choose(self) -> Block:
+        return Block((1,), 2)
 
-    run = simulate(catalog.figure3(), Stubborn([0, 1]), 100, seed=0)
-    assert run.switches(100) == 0
-    assert float(run.expected_reward(2)) == pytest.approx(13 / 15 * 1.7)
+
+class Heir(Stubborn):
+    """Changes nothing, but its parent did."""
+
+
+class ChoosesLast:
+    def _choose(self) -> Block:
+        return Block((1,))
+
+
+class Mixed(ChoosesLast, UCB1):
+    """Decides by a class that knows nothing of learners."""
+
+
+class Forgetful(UCB1):
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        pass
+
+
+class Deaf(UCB1):
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.pending = None
+
+
+class Twin(RankingUCB):
+    """Decides as its parent does."""
+
+
+class Looped(Stubborn):
+    """Brings a loop of its own for what it decides."""
+
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        log.numbers[0], log.pulls[0] = 1, horizon
+        table.clock[0] = horizon
+        return 1
+
+
+def test_a_subclass_is_played_by_its_own_rules() -> None:
+    for stubborn in (Stubborn, Heir):
+        run = simulate(catalog.figure3(), stubborn([0, 1]), 100, seed=0)
+        assert run.switches(100) == 0
+        assert float(run.expected_reward(2)) == pytest.approx(13 / 15 * 1.7)
+    assert simulate(catalog.figure3(), Mixed(2), 100, seed=0).switches(100) == 0
+    for unlearned in (Forgetful(2), Deaf(2)):
+        simulate(catalog.figure3(), unlearned, 100, seed=0)
+        assert unlearned.statistics.total[0] == 0
+
+
+def test_a_subclass_may_bring_a_loop_of_its_own() -> None:
+    run = simulate(catalog.figure3(), Looped([0, 1]), 100, seed=0)
+    alternating = simulate(catalog.figure3(), Scripted([Block((0, 1), 50)]), 100, seed=0)
+    assert run.expected_reward(100) == alternating.expected_reward(100)
+
+
+def test_a_learner_tells_whether_it_has_a_compiled_loop() -> None:
+    compiled = {name for name, make in MAKERS.items() if has_compiled_loop(make())}
+    assert {name.split()[-1] for name in compiled} == {
+        "ranking-ucb",
+        "ucb1",
+        "thompson-sampling",
+        "epsilon-greedy",
+        "sliding-window-ucb",
+    }
+    order = [0, 1]
+    assert all(has_compiled_loop(each) for each in (Twin(order), Looped(order)))
+    without = (Stubborn(order), Heir(order), Mixed(2), Forgetful(2), Deaf(2), Scripted([]))
+    assert not any(has_compiled_loop(each) for each in without)
 
 
 LEARNERS: dict[str, Callable[[Instance, int], Any]] = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
+
+from fallow.kernels.bandits import Log, Table
 
 
 class Block(NamedTuple):
@@ -61,6 +63,43 @@ class Learner(Protocol):
 
     def tell(self, block: Block, outcome: Outcome) -> None:
         """Take in what the block that was asked for has earned."""
+
+
+class CompiledLearner(Learner, Protocol):
+    """A learner that also has a compiled loop, which plays many rounds at once.
+
+    The loop decides, learns and draws random numbers exactly as the simulator does with `ask` and
+    `tell`. It is used when nothing is pending and rewards are not of the beta distribution.
+    """
+
+    arms: int
+    """Number of arms, k."""
+    pending: Block | None
+    """The block that was asked for and whose outcome was not told yet."""
+
+    def cycles(self) -> Sequence[tuple[int, ...]]:
+        """Return all cycles that the loop may play; the log has them by their place here."""
+
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds.
+
+        Rewards are drawn from the generator, or are their means if not noisy. The clock moves on
+        with the rounds; where the horizon cuts a block, `table.clock[CUT]` is set.
+        """
+
+
+def has_compiled_loop(learner: Learner) -> TypeGuard[CompiledLearner]:
+    """Tell whether a learner has a compiled loop, which holds no lock of the interpreter.
+
+    Examples
+    --------
+    >>> from fallow import UCB1, Rotation
+    >>> has_compiled_loop(UCB1(arms=3)), has_compiled_loop(Rotation(arms=3))
+    (True, False)
+    """
+    return getattr(learner, "play_compiled", None) is not None
 
 
 def own_generator(seed: int) -> np.random.Generator:

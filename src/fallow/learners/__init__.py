@@ -11,6 +11,7 @@ from fallow.learners.isi_comb_ucb1 import ISICombUCB1
 from fallow.learners.joint_ranking import JointRanking
 from fallow.learners.lookahead import Lookahead
 from fallow.learners.low_switch import LowSwitch
+from fallow.learners.policy import PolicyLearner
 from fallow.learners.rank_then_cut import RankThenCut
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.learners.ranking_ucb2 import RankingUCB2
@@ -29,6 +30,7 @@ __all__ = [
     "JointRanking",
     "Lookahead",
     "LowSwitch",
+    "PolicyLearner",
     "RankThenCut",
     "RankingUCB",
     "RankingUCB2",

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,15 @@ class CheckedLearner(SavedLearner, ABC):
 
     pending: Block | None = None
     """The block that was asked for and whose outcome was not told yet."""
+    play_compiled: Any = None
+    """The compiled loop, of those that have one (`fallow.protocol.CompiledLearner`)."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Take the parent's compiled loop away if this class decides or learns otherwise."""
+        super().__init_subclass__(**options)
+        decides = _first_place(cls, "ask", "tell", "_choose", "_learn")
+        if decides < _first_place(cls, "play_compiled"):
+            cls.play_compiled = None
 
     def ask(self) -> Block:
         """Return the block to play next, the same one until its outcome is told."""
@@ -64,6 +74,12 @@ class CheckedLearner(SavedLearner, ABC):
 
     @abstractmethod
     def _learn(self, block: Block, outcome: Outcome) -> None: ...
+
+
+def _first_place(cls: type, *names: str) -> int:
+    """Return the place, among a class and its parents, of the first that defines a name."""
+    owners = [any(name in vars(parent) for name in names) for parent in cls.__mro__]
+    return owners.index(True)
 
 
 def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:

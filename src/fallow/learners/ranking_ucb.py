@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from fallow.arrays import IntArray
-from fallow.kernels.bandits import observe, ucb_choice
+from fallow.kernels.bandits import Log, Table, observe, play_rankings, ucb_choice
 from fallow.learners.baselines import empty_statistics
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
@@ -40,3 +42,14 @@ class RankingUCB(CheckedLearner):
         # The first play only calibrates the delays (section 6), so it is not averaged.
         arms = len(block.arms)
         observe(self.statistics, arms - 1, float(sum(outcome.rest) / arms))
+
+    def cycles(self) -> list[tuple[int, ...]]:
+        """Return the cycles of the ranking policies, from one arm to all."""
+        return [self.order[:arms] for arms in range(1, self.arms + 1)]
+
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds."""
+        order = np.array(self.order)
+        return play_rankings(table, self.statistics, order, horizon, noisy, generator, log)
