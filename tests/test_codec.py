@@ -51,6 +51,15 @@ class Drawing(CheckedLearner):
         self.best = {block.arms: [np.float64(outcome.first[0]), NESTED, UCB1(2)]}
 
 
+class Signed(Drawing):
+    def __init__(self, arms: int) -> None:
+        super().__init__(arms)
+        self.zeros: list[object] = [0, 0.0, False]
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        self.zeros = [False, -0.0, 0.0]
+
+
 class Late(Drawing):
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.surprise = 1
@@ -245,3 +254,5 @@ def test_a_learner_tells_how_it_was_made() -> None:
 def test_numbers_that_only_look_alike_are_told_apart() -> None:
     for value in (0.0, -0.0, 0, False, math.inf, math.nan):
         assert repr(decode("value", json.loads(json.dumps(encode("value", value))))) == repr(value)
+    restored: Any = load(json.loads(json.dumps(told(Signed(2)).state())))
+    assert repr(restored.zeros) == "[False, -0.0, 0.0]"

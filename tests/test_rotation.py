@@ -35,7 +35,7 @@ from fallow.kernels.confidence import (
     upper_bound,
     upper_bounds,
 )
-from fallow.kernels.rotation import (
+from fallow.kernels.cycles import (
     best_start,
     own_delays,
     plays_until_doubling,

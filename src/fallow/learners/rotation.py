@@ -10,7 +10,7 @@ from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.confidence import rises, upper_bounds
-from fallow.kernels.rotation import best_start, plays_until_doubling, pulls_until_doubling
+from fallow.kernels.cycles import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.planners.beam import beam
