@@ -20,8 +20,9 @@ USER_PULLS = 200_000
 RUNS = 20
 LONG = """
 import fallow
-run = fallow.simulate(
-    fallow.catalog.figure2(seed=3), fallow.RankingUCB(7), 10**9, seed=0, checkpoints=[10**9]
+instance = fallow.catalog.figure2(seed=3)
+fallow.simulate(
+    instance, fallow.RankingUCB(instance.order), 10**9, seed=0, checkpoints=[10**9]
 )
 print(int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) / 1e3)
 """
@@ -49,7 +50,7 @@ def measure() -> Section:
         "short": partial(_low_switch, instance, 10**4),
         "long": partial(_low_switch, instance, 10**12),
         "ranking": lambda: fallow.simulate(
-            instance, fallow.RankingUCB(7), PULLS, 0, checkpoints=[PULLS]
+            instance, fallow.RankingUCB(instance.order), PULLS, 0, checkpoints=[PULLS]
         ),
         "tuned": lambda: tuned_ranking_ucb(instance.means, PULLS, np.random.default_rng(0)),
         "user": lambda: fallow.simulate(instance, RoundRobin(7), USER_PULLS, 0),
@@ -91,7 +92,7 @@ def measure() -> Section:
 
 def _low_switch(instance: fallow.Instance, horizon: int) -> None:
     for seed in range(RUNS):
-        fallow.simulate(instance, fallow.LowSwitch(7, horizon), horizon, seed)
+        fallow.simulate(instance, fallow.LowSwitch(instance.order, horizon), horizon, seed)
 
 
 def _pull_all(environment: Environment) -> None:

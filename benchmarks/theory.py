@@ -11,21 +11,18 @@ from benchmarks.section import Section
 def measure_stages() -> Section:
     rows = []
     for power in range(3, 16):
-        learner = fallow.LowSwitch(7, 10**power)
+        horizon = 10**power
         instance = fallow.catalog.figure2(seed=3)
-        switches = [
-            int(
-                fallow.simulate(instance, fallow.LowSwitch(7, 10**power), 10**power, seed).switches(
-                    10**power
-                )
-            )
-            for seed in range(20)
-        ]
+        switches = []
+        for seed in range(20):
+            learner = fallow.LowSwitch(instance.order, horizon)
+            run = fallow.simulate(instance, learner, horizon, seed)
+            switches.append(int(run.switches(horizon)))
         rows.append(
             (
                 f"10^{power}",
                 str(learner.stages),
-                f"{math.log(math.log(10**power)):.2f}",
+                f"{math.log(math.log(horizon)):.2f}",
                 str(7 * learner.stages),
                 f"{np.mean(switches):.1f}",
                 str(max(switches)),
@@ -46,7 +43,7 @@ def measure_theorem3() -> Section:
         shares = []
         for seed in range(1000):
             instance = fallow.catalog.random_geometric(arms=arms, max_delay=3, seed=seed)
-            learner = fallow.LowSwitch(arms, horizon, delta, order=instance.order.tolist())
+            learner = fallow.LowSwitch(instance.order, horizon, delta)
             run = fallow.simulate(instance, learner, horizon, seed, checkpoints=[horizon])
             widths = sum(
                 4 * learner.stage_rounds(stage) * learner.width(stage - 1)

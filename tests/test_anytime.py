@@ -70,7 +70,7 @@ def test_the_first_play_is_left_out_only_after_a_change() -> None:
 
 
 def test_ranking_ucb2_goes_on_with_a_good_policy_and_counts_all_its_plays() -> None:
-    learner = RankingUCB2(2, alpha=0.5, first_epoch=10)
+    learner = RankingUCB2(range(2), alpha=0.5, first_epoch=10)
     first = learner.ask()
     assert first == Block((0,), 11)
     learner.tell(first, fill(first, 1.0, 0.1))
@@ -91,7 +91,7 @@ def test_ranking_ucb2_goes_on_with_a_good_policy_and_counts_all_its_plays() -> N
 def test_ranking_ucb2_plays_what_its_definition_says(seed: int) -> None:
     instance = catalog.random_table(arms=4, max_delay=3, seed=seed)
     alpha, first_epoch = 0.6, 5
-    spy = Spy(RankingUCB2(4, alpha, first_epoch=first_epoch))
+    spy = Spy(RankingUCB2(range(4), alpha, first_epoch))
     simulate(instance, spy, 5000, seed)
     pulls, rewards, last = [0] * 5, [0.0] * 5, 0
     for block, outcome in zip(spy.blocks[: len(spy.outcomes)], spy.outcomes, strict=True):
@@ -118,7 +118,7 @@ def test_ranking_ucb2_switches_at_most_k_log_t_times(
     instance: Instance, horizon: int, alpha: float, first_epoch: int, seed: int
 ) -> None:
     """A policy with j full epochs has first_epoch (1 + alpha)^(j - 1) <= T pulls that count."""
-    run = simulate(instance, RankingUCB2(instance.arms, alpha, None, first_epoch), horizon, seed)
+    run = simulate(instance, RankingUCB2(instance.order, alpha, first_epoch), horizon, seed)
     growths = max(math.log(horizon / first_epoch) / math.log(1 + alpha), 0)
     assert run.switches(horizon) <= instance.arms * (1 + growths)
 
@@ -127,7 +127,7 @@ def test_ranking_ucb2_switches_at_most_k_log_t_times(
 def test_anytime_low_switch_switches_at_most_k_log_t_times(
     instance: Instance, horizon: int, first_stage: int, seed: int
 ) -> None:
-    learner = AnytimeLowSwitch(instance.arms, first_stage=first_stage)
+    learner = AnytimeLowSwitch(instance.order, first_stage=first_stage)
     run = simulate(instance, learner, horizon, seed)
     doublings = max(math.log2(horizon / first_stage), 0)
     assert run.switches(horizon) <= (instance.arms - 1) * (2 + doublings)
@@ -135,14 +135,14 @@ def test_anytime_low_switch_switches_at_most_k_log_t_times(
 
 def test_equal_policies_need_one_switch_a_stage() -> None:
     """Stages go to and fro, and no policy leaves: with two of them, one switch a stage."""
-    learner = AnytimeLowSwitch(2)
+    learner = AnytimeLowSwitch(range(2))
     run = simulate(catalog.figure3(), learner, 10**9, seed=0, rewards="none")
     assert learner.active == (1, 2)
     assert run.switches(10**9) in (learner.stage - 1, learner.stage)
 
 
 def test_stages_double_and_keep_earlier_pulls() -> None:
-    learner = AnytimeLowSwitch(3, first_stage=6)
+    learner = AnytimeLowSwitch(range(3), first_stage=6)
     asked = []
     for _ in range(7):
         block = learner.ask()
@@ -156,7 +156,7 @@ def test_stages_double_and_keep_earlier_pulls() -> None:
 
 
 def test_thresholds_share_delta_among_rivals_and_stages() -> None:
-    learner = AnytimeLowSwitch(4, delta=0.2)
+    learner = AnytimeLowSwitch(range(4), delta=0.2)
     shares = [
         3 * (1 + learner.threshold(stage)) * math.exp(-learner.threshold(stage))
         for stage in range(1, 100)
@@ -166,7 +166,7 @@ def test_thresholds_share_delta_among_rivals_and_stages() -> None:
 
 
 def test_evidence_is_the_least_over_a_common_gain() -> None:
-    learner = AnytimeLowSwitch(2)
+    learner = AnytimeLowSwitch(range(2))
     learner.rewards.counts, learner.rewards.sums = [40, 60], [30.0, 30.0]
     common = np.linspace(0.001, 0.999, 99_801)
     by_gain = [40 * divergence(0.75, q) + 60 * divergence(0.5, q) for q in common]
@@ -175,11 +175,11 @@ def test_evidence_is_the_least_over_a_common_gain() -> None:
 
 def test_elimination_drops_what_is_beyond_the_threshold() -> None:
     high = low = 0.7
-    learner = AnytimeLowSwitch(2, first_stage=1000)
+    learner = AnytimeLowSwitch(range(2), first_stage=1000)
     while evidence_of_equal_counts(high, low, 1000) < learner.threshold(1):
         low -= 1e-4
     for average, kept in ((low + 1e-3, (1, 2)), (low - 1e-3, (1,))):
-        learner = AnytimeLowSwitch(2, first_stage=1000)
+        learner = AnytimeLowSwitch(range(2), first_stage=1000)
         for told in (high, average):
             block = learner.ask()
             # A first play of zeros must not matter.
@@ -203,7 +203,7 @@ def runs_that_lose_the_best_policy(learner: type[AnytimeLowSwitch]) -> int:
     """Of 1,000 seeded runs with delta = 0.1 and a gap of 0.0075; all of them decide."""
     wrong = 0
     for seed in range(1000):
-        race = learner(2, delta=0.1)
+        race = learner([0, 1], delta=0.1)
         simulate(catalog.figure3(0.02), race, 10**7, seed, checkpoints=[10**7])
         assert len(race.active) == 1
         wrong += race.active == (1,)
@@ -296,11 +296,11 @@ def test_a_single_arm_is_played_for_ever(name: str) -> None:
 
 def test_wrong_parameters_are_named() -> None:
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1, got 1"):
-        RankingUCB2(2, alpha=1)
+        RankingUCB2(range(2), alpha=1)
     with pytest.raises(ValueError, match="first_epoch must be"):
-        RankingUCB2(2, first_epoch=0)
+        RankingUCB2(range(2), first_epoch=0)
     with pytest.raises(ValueError, match="delta must lie strictly between 0 and 1, got 0"):
-        AnytimeLowSwitch(2, delta=0)
+        AnytimeLowSwitch(range(2), delta=0)
     with pytest.raises(ValueError, match="max_delay must be"):
         JointRanking(2, max_delay=-1)
 
@@ -316,9 +316,9 @@ def test_ranking_ucb2_comes_close_to_the_better_of_both(epsilon: float | None) -
     study = replicate(
         instance,
         {
-            "ucb": lambda drawn, _: RankingUCB(drawn.arms),
-            "low": lambda drawn, _: LowSwitch(drawn.arms, horizon),
-            "ucb2": lambda drawn, _: RankingUCB2(drawn.arms),
+            "ucb": lambda drawn, _: RankingUCB(drawn.order),
+            "low": lambda drawn, _: LowSwitch(drawn.order, horizon),
+            "ucb2": lambda drawn, _: RankingUCB2(drawn.order),
         },
         horizon,
         runs=50,

@@ -27,7 +27,7 @@ from fallow import (
     simulate,
 )
 from fallow.arrays import FloatArray
-from fallow.protocol import CheckedLearner
+from fallow.learners import CheckedLearner
 from reproduction.claims import claim as claim_module
 from reproduction.claims.claim import Claim, Finding
 from reproduction.claims.registry import CLAIMS
@@ -93,10 +93,10 @@ def _halve_widths(patch: pytest.MonkeyPatch) -> None:
 
 def _swap_learners(patch: pytest.MonkeyPatch) -> None:
     def low(instance: Instance, _: int) -> CheckedLearner:
-        return RankingUCB(instance.arms, instance.order.tolist())
+        return RankingUCB(instance.order)
 
     def ucb(instance: Instance) -> CheckedLearner:
-        return LowSwitch(instance.arms, 1000, order=instance.order.tolist())
+        return LowSwitch(instance.order, 1000)
 
     patch.setattr("reproduction.claims.studies.pi_low", low)
     patch.setattr("reproduction.claims.studies.pi_ucb", ucb)
@@ -105,7 +105,9 @@ def _swap_learners(patch: pytest.MonkeyPatch) -> None:
 
 
 def _make_low_stubborn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("reproduction.claims.studies.pi_low", lambda instance, _: Stubborn(instance.arms))
+    patch.setattr(
+        "reproduction.claims.studies.pi_low", lambda instance, _: Stubborn(instance.order)
+    )
 
 
 def _make_ucb_stubborn(patch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_numbers_are_those_of_the_library() -> None:
     arguments = ("simulate", "figure3", "--learner", "low-switch", "--rewards", "none")
     (row,) = json.loads(run(*arguments, *FAST, "--json", "--switching-cost", "1"))
     instance = catalog.figure3()
-    expected = simulate(instance, LowSwitch(2, 300), 300, seed=0, rewards="none")
+    expected = simulate(instance, LowSwitch(instance.order, 300), 300, seed=0, rewards="none")
     assert row["regret"] == pytest.approx(float(expected.regret(ghost(instance), 300, 1.0)))
     assert row["switches"] == expected.switches(300)
 

@@ -64,10 +64,12 @@ def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
 
 def test_code_shown_in_the_documentation_runs() -> None:
     text = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    command = [sys.executable, "-c", example]
-    result = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert len(result.stdout.split()) >= 3
+    examples = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        command = [sys.executable, "-c", example]
+        result = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert len(result.stdout.split()) >= 3
 
 
 def test_every_command_is_described() -> None:

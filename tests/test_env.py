@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from strategies import instances
 
 from fallow import Block, Instance, Outcome, catalog, ghost, greedy, simulate
-from fallow.env import BanditEnv, PolicyLearner
+from fallow.env import BanditEnv
+from fallow.learners import PolicyLearner
 
 
 def test_the_environment_passes_gymnasiums_checks() -> None:
@@ -80,3 +81,11 @@ def test_a_policy_can_be_simulated_as_a_learner() -> None:
     )
     run = simulate(instance, policy, 5000, seed=0)
     assert float(run.expected_reward(5000)) / 5000 == pytest.approx(greedy(instance).gain, abs=0.01)
+
+
+def test_a_policy_needs_no_gymnasium() -> None:
+    code = (
+        "import sys; from fallow.learners import PolicyLearner; print('gymnasium' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout == "False\n"

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from strategies import generic_instances
 import fallow
 from fallow import (
     UCB1,
+    AnytimeLowSwitch,
     BanditRanker,
     Block,
     EpsilonGreedy,
@@ -22,16 +25,19 @@ from fallow import (
     LowSwitch,
     Outcome,
     RankingUCB,
+    RankingUCB2,
     RankThenCut,
     SlidingWindowUCB,
     ThompsonSampling,
     catalog,
+    checks,
     ghost,
     optimal,
     ranking_gains,
     simulate,
 )
-from fallow.protocol import CheckedLearner
+from fallow.learners import CheckedLearner
+from fallow.learners.baselines import BlindLearner
 from fallow.trajectory import RunTrajectory
 
 
@@ -42,7 +48,7 @@ def test_ranking_ucb_plays_bit_for_bit_what_the_paper_says(seed: int) -> None:
     generator = np.random.default_rng(seed)
     oracle = reference.RankingUCB(instance.means.tolist(), generator)
     expected = oracle.run(700)
-    run = simulate(instance, RankingUCB(5), 700, seed)
+    run = simulate(instance, RankingUCB(range(5)), 700, seed)
     assert isinstance(run, RunTrajectory)
     pulls: list[int] = []
     for number, count in zip(run.numbers, run.pulls, strict=True):
@@ -54,8 +60,8 @@ def test_figure3_without_noise_is_the_printed_one() -> None:
     """Read off the figure: pi_ucb about 298 and -35, pi_low about 10 and -1."""
     instance = catalog.figure3()
     best = ghost(instance)
-    ucb = simulate(instance, RankingUCB(2), 1000, seed=0, rewards="none")
-    low = simulate(instance, LowSwitch(2, 1000), 1000, seed=0, rewards="none")
+    ucb = simulate(instance, RankingUCB([0, 1]), 1000, seed=0, rewards="none")
+    low = simulate(instance, LowSwitch([0, 1], 1000), 1000, seed=0, rewards="none")
     assert ucb.switches(1000) == 333
     assert float(ucb.regret(best, 1000, switching_cost=1)) == pytest.approx(296.5667, abs=1e-3)
     assert float(ucb.regret(best, 1000)) == pytest.approx(-36.4333, abs=1e-3)
@@ -65,7 +71,7 @@ def test_figure3_without_noise_is_the_printed_one() -> None:
 
 
 def test_low_switch_has_the_papers_stages_and_widths() -> None:
-    learner = LowSwitch(arms=7, horizon=1000)
+    learner = LowSwitch(range(7), horizon=1000)
     assert learner.stages == 4
     widths = [2 * learner.width(stage) for stage in (1, 2, 3, 4)]
     assert widths == pytest.approx([1.67, 0.70, 0.46, 0.37], abs=0.006)
@@ -73,7 +79,7 @@ def test_low_switch_has_the_papers_stages_and_widths() -> None:
 
 
 def test_stages_grow_as_the_log_of_the_log_of_the_horizon() -> None:
-    stages = [LowSwitch(arms=7, horizon=10**power).stages for power in range(3, 16)]
+    stages = [LowSwitch(range(7), horizon=10**power).stages for power in range(3, 16)]
     for power, count in zip(range(3, 16), stages, strict=True):
         assert count <= math.log2(math.log2(10**power)) + 2
     assert stages == sorted(stages)
@@ -84,13 +90,13 @@ def test_stages_grow_as_the_log_of_the_log_of_the_horizon() -> None:
 def test_low_switch_never_switches_more_than_its_bound(
     instance: Instance, horizon: int, scale: float, seed: int
 ) -> None:
-    learner = LowSwitch(instance.arms, horizon, confidence_scale=scale)
+    learner = LowSwitch(instance.order, horizon, confidence_scale=scale)
     run = simulate(instance, learner, horizon, seed)
     assert run.switches(horizon) <= instance.arms * learner.stages
 
 
 def test_low_switch_keeps_what_is_within_two_widths() -> None:
-    learner = LowSwitch(arms=3, horizon=10**6, confidence_scale=0.5)
+    learner = LowSwitch(range(3), horizon=10**6, confidence_scale=0.5)
     bar = 2 * learner.width(1)
     averages = {1: 0.9, 2: 0.9 - bar + 1e-6, 3: 0.9 - bar - 1e-6}
     for arms, average in averages.items():
@@ -105,7 +111,7 @@ def test_low_switch_keeps_what_is_within_two_widths() -> None:
 
 
 def test_a_policy_left_alone_is_played_to_the_horizon() -> None:
-    learner = LowSwitch(arms=2, horizon=10_000, confidence_scale=1e-6)
+    learner = LowSwitch(range(2), horizon=10_000, confidence_scale=1e-6)
     for value in (0.0, 1.0):
         block = learner.ask()
         learner.tell(block, Outcome([value] * len(block.arms), [0.9 * value] * len(block.arms)))
@@ -119,7 +125,7 @@ def test_theorem3_holds_with_the_constants_of_its_proof() -> None:
     failures = could_fail = 0
     for seed in range(1000):
         instance = catalog.random_geometric(arms=arms, max_delay=3, seed=seed % 50)
-        learner = LowSwitch(arms, horizon, delta, order=instance.order.tolist())
+        learner = LowSwitch(instance.order, horizon, delta)
         run = simulate(instance, learner, horizon, seed, checkpoints=[horizon])
         stages = learner.stages
         widths = sum(
@@ -135,7 +141,7 @@ def test_theorem3_holds_with_the_constants_of_its_proof() -> None:
 
 
 def test_a_learner_beyond_its_horizon_stays_with_the_best() -> None:
-    learner = LowSwitch(3, 100)
+    learner = LowSwitch(range(3), 100)
     run = simulate(Instance.from_means([[0.5]] * 3), learner, 10**5, seed=0)
     assert run.switches(10**5) <= 3 * learner.stages
 
@@ -165,9 +171,8 @@ def test_calibrated_samples_find_every_arm_rested(arms: int, delay: int, frugal:
     ranker = BanditRanker(arms, 0.1, max_delay=delay, frugal=frugal)
     horizon = 30_000
     simulate(instance, ranker, horizon, seed=0, rewards="none", checkpoints=[horizon])
-    progress = ranker.state()["progress"]
     assert len(ranker.active) <= arms - 2
-    averages = np.array(progress["sums"]) / progress["samples"]
+    averages = np.array(ranker._sums) / ranker._samples
     np.testing.assert_allclose(averages, baselines, atol=1e-12)
 
 
@@ -250,19 +255,19 @@ def test_a_window_forgets_what_is_older() -> None:
     assert learner.statistics.sums.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("build", [ThompsonSampling, EpsilonGreedy])
+@pytest.mark.parametrize("build", [ThompsonSampling, partial(EpsilonGreedy, epsilon=0.9)])
 def test_equal_seeds_of_learner_and_simulator_are_not_the_same_stream(
-    build: Callable[..., CheckedLearner],
+    build: Callable[..., BlindLearner],
 ) -> None:
     """Of 4,000 first pulls of each kind, about 0.5 pay; 6 standard errors, a chance below 1e-8."""
     instance = Instance.from_means([[0.5], [0.5]])
     rewards: dict[int, list[float]] = {0: [], 1: []}
     for seed in range(4000):
-        learner = build(2, seed=seed) if build is ThompsonSampling else build(2, 0.9, seed=seed)
+        learner = build(2, seed=seed)
         run = simulate(instance, learner, 1, seed)
         assert isinstance(run, RunTrajectory)
         arm = int(run.numbers[0])
-        rewards[arm].append(float(learner.state()["progress"]["sums"][arm]))
+        rewards[arm].append(float(learner.statistics.sums[arm]))
     for sample in rewards.values():
         assert abs(np.mean(sample) - 0.5) < 6 * 0.5 / math.sqrt(len(sample))
 
@@ -270,15 +275,15 @@ def test_equal_seeds_of_learner_and_simulator_are_not_the_same_stream(
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: LowSwitch(0, 10), "arms must be a whole number >= 1, got 0"),
-        (lambda: LowSwitch(2, 0), "horizon must be a whole number >= 1, got 0"),
-        (lambda: LowSwitch(2, 10, delta=0), "delta must lie strictly between 0 and 1, got 0"),
-        (lambda: LowSwitch(2, 10, order=[0, 0]), "order must hold each arm from 0 to 1 once"),
+        (lambda: LowSwitch([], 10), "order must hold at least one number, got none"),
+        (lambda: LowSwitch([0, 1], 0), "horizon must be a whole number >= 1, got 0"),
+        (lambda: LowSwitch([0, 1], 10, delta=0), "delta must lie strictly between 0 and 1, got 0"),
+        (lambda: LowSwitch([0, 0], 10), "order must hold each arm from 0 to 1 once"),
         (
-            lambda: LowSwitch(2, 10, confidence_scale=0),
+            lambda: LowSwitch([0, 1], 10, confidence_scale=0),
             "confidence_scale must be finite and above 0",
         ),
-        (lambda: RankingUCB(2, order=[1]), "order must hold each arm from 0 to 1 once, got"),
+        (lambda: RankingUCB([1]), r"order must hold each arm from 0 to 0 once, got \(1,\)"),
         (lambda: BanditRanker(1, max_delay=2), "arms must be a whole number >= 2, got 1"),
         (lambda: BanditRanker(2, max_delay=0), "max_delay must be a whole number >= 1, got 0"),
         (lambda: BanditRanker(2, budget=-1), "budget must be a whole number >= 0, got -1"),
@@ -296,3 +301,20 @@ def test_bad_parameters_are_named(build: type, message: str) -> None:
 def test_a_single_arm_is_ranked_at_once() -> None:
     assert BanditRanker(1).done
     assert fallow.RankThenCut(1, 100).stage == "cutting"
+
+
+@pytest.mark.parametrize("build", [LowSwitch, RankingUCB, RankingUCB2, AnytimeLowSwitch])
+def test_the_order_is_never_guessed(build: Callable[..., CheckedLearner]) -> None:
+    more = [100] if build is LowSwitch else []
+    for wrong in (7, np.int64(7), None, "210"):
+        with pytest.raises(
+            ValueError,
+            match="order must list the arms from the largest baseline to the smallest, such as "
+            f"instance.order, got {checks.short(wrong)}$",
+        ):
+            build(wrong, *more)
+    for order in ([2, 0, 1], (2, 0, 1), range(3), np.array([2, 0, 1], np.int32)):
+        learner: Any = build(order, *more)
+        assert learner.order == tuple(order)
+        assert learner.arms == 3
+        assert learner.ask().arms == (order[0],)

@@ -35,7 +35,7 @@ from fallow.kernels.confidence import (
     upper_bound,
     upper_bounds,
 )
-from fallow.kernels.rotation import (
+from fallow.kernels.cycles import (
     best_start,
     own_delays,
     plays_until_doubling,
@@ -148,7 +148,8 @@ def test_ties_go_to_more_rest() -> None:
 
 def test_whole_numbers_of_any_kind_are_taken() -> None:
     three: Any = np.int64(3)
-    for learner in (Rotation(three, three), JointRanking(three, three), RankingUCB2(three)):
+    order: Any = np.array([2, 0, 1], np.uint8)
+    for learner in (Rotation(three, three), JointRanking(three, three), RankingUCB2(order)):
         json.dumps(learner.state())
 
 
@@ -229,8 +230,8 @@ def test_it_beats_both_learners_of_the_paper_at_every_switching_cost(cost: float
     """On Figure 3's instance, by hundreds of standard errors."""
     learners = {
         "rotation": lambda *_: Rotation(2, max_delay=2, switching_cost=cost),
-        "pi_ucb": lambda *_: RankingUCB(2),
-        "pi_low": lambda *_: LowSwitch(2, 3000),
+        "pi_ucb": lambda *_: RankingUCB([0, 1]),
+        "pi_low": lambda *_: LowSwitch([0, 1], 3000),
     }
     study = replicate(catalog.figure3(), learners, 3000, runs=20, seed=3)
     for other in ("pi_ucb", "pi_low"):

@@ -81,8 +81,7 @@ def test_ucb_greedy_averages_only_pulls_of_available_arms() -> None:
     for reward in (1.0, 0.0, 1.0):
         block = learner.ask()
         learner.tell(block, Outcome([reward], [0.0]))
-    progress = learner.state()["progress"]
-    assert (progress["counts"], progress["sums"]) == ([1], [1.0])
+    assert (learner._counts, learner._sums) == ([1], [1.0])
 
 
 def test_all_blocked_the_worthless_arm_is_given_up() -> None:
@@ -139,14 +138,13 @@ def test_lookahead_has_the_posterior_of_a_gaussian_process() -> None:
         last[arm] = now
     steps = np.arange(30)
     prior = np.exp(-((steps[:, None] - steps) ** 2) / (2 * 4**2))
-    progress = learner.state()["progress"]
     for arm in range(instance.arms):
         seen = cells[arm]
         weights = np.linalg.inv(prior[np.ix_(seen, seen)] + 0.1 * np.eye(len(seen)))
         mean = prior[:, seen] @ weights @ earned[arm]
         covariance = prior - prior[:, seen] @ weights @ prior[seen]
-        np.testing.assert_allclose(progress["means"][arm], mean, atol=1e-8)
-        np.testing.assert_allclose(progress["covariances"][arm], covariance, atol=1e-8)
+        np.testing.assert_allclose(learner._means[arm], mean, atol=1e-8)
+        np.testing.assert_allclose(learner._covariances[arm], covariance, atol=1e-8)
 
 
 @settings(max_examples=60, deadline=None)
@@ -185,10 +183,9 @@ def test_isi_comb_ucb1_averages_only_repeated_pulls() -> None:
                 counts[arm, min(place - before, 2) - 1] += 1
                 sums[arm, min(place - before, 2) - 1] += rewards[place]
         learner.tell(block, Outcome(rewards, [0.0] * 4))
-    progress = learner.state()["progress"]
     assert len(met) > 2
-    assert progress["counts"] == counts.tolist()
-    assert progress["sums"] == sums.tolist()
+    assert learner._counts.tolist() == counts.tolist()
+    assert learner._sums.tolist() == sums.tolist()
     assert counts.min() > 0
 
 

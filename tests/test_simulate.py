@@ -11,6 +11,7 @@ import reference
 from helpers import Scripted
 from hypothesis import given
 from hypothesis import strategies as st
+from learner_contract import MAKERS, Spy
 
 from fallow import (
     UCB1,
@@ -31,6 +32,9 @@ from fallow import (
 )
 from fallow.arrays import FloatArray
 from fallow.drift import play_stages
+from fallow.kernels.bandits import Log, Table
+from fallow.learners import CheckedLearner
+from fallow.protocol import has_compiled_loop
 from fallow.simulate import Rewards
 from fallow.studies.study import Factory
 
@@ -149,28 +153,96 @@ def test_wrong_blocks_are_named(block: Block, message: str) -> None:
         ({"checkpoints": [5, 3]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": [5, 11]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": []}, "checkpoints must hold at least one number"),
-        ({"learner": RankingUCB(3)}, "learner must have as many arms as the instance, 2, got 3"),
+        (
+            {"learner": RankingUCB([0, 1, 2])},
+            "learner must have as many arms as the instance, 2, got 3",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"learner": RankingUCB(2), "horizon": 10, "seed": 0} | changes
+    arguments: dict[str, Any] = {"learner": RankingUCB([0, 1]), "horizon": 10, "seed": 0} | changes
     with pytest.raises(ValueError, match=message):
         simulate(catalog.figure3(), **arguments)
 
 
-def test_a_subclass_is_played_by_its_own_rules() -> None:
-    class Stubborn(RankingUCB):
-        def _choose(self) -> Block:
-            return Block((1,), 2)
+class Stubborn(RankingUCB):
+    def _choose(self) -> Block:
+        return Block((1,), 2)
 
-    run = simulate(catalog.figure3(), Stubborn(2), 100, seed=0)
-    assert run.switches(100) == 0
-    assert float(run.expected_reward(2)) == pytest.approx(13 / 15 * 1.7)
+
+class Heir(Stubborn):
+    """Changes nothing, but its parent did."""
+
+
+class ChoosesLast:
+    def _choose(self) -> Block:
+        return Block((1,))
+
+
+class Mixed(ChoosesLast, UCB1):
+    """Decides by a class that knows nothing of learners."""
+
+
+class Forgetful(UCB1):
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        pass
+
+
+class Deaf(UCB1):
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.pending = None
+
+
+class Twin(RankingUCB):
+    """Decides as its parent does."""
+
+
+class Looped(Stubborn):
+    """Brings a loop of its own for what it decides."""
+
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        log.numbers[0], log.pulls[0] = 1, horizon
+        table.clock[0] = horizon
+        return 1
+
+
+def test_a_subclass_is_played_by_its_own_rules() -> None:
+    for stubborn in (Stubborn, Heir):
+        run = simulate(catalog.figure3(), stubborn([0, 1]), 100, seed=0)
+        assert run.switches(100) == 0
+        assert float(run.expected_reward(2)) == pytest.approx(13 / 15 * 1.7)
+    assert simulate(catalog.figure3(), Mixed(2), 100, seed=0).switches(100) == 0
+    for unlearned in (Forgetful(2), Deaf(2)):
+        simulate(catalog.figure3(), unlearned, 100, seed=0)
+        assert unlearned.statistics.total[0] == 0
+
+
+def test_a_subclass_may_bring_a_loop_of_its_own() -> None:
+    run = simulate(catalog.figure3(), Looped([0, 1]), 100, seed=0)
+    alternating = simulate(catalog.figure3(), Scripted([Block((0, 1), 50)]), 100, seed=0)
+    assert run.expected_reward(100) == alternating.expected_reward(100)
+
+
+def test_a_learner_tells_whether_it_has_a_compiled_loop() -> None:
+    compiled = {name for name, make in MAKERS.items() if has_compiled_loop(make())}
+    assert {name.split()[-1] for name in compiled} == {
+        "ranking-ucb",
+        "ucb1",
+        "thompson-sampling",
+        "epsilon-greedy",
+        "sliding-window-ucb",
+    }
+    order = [0, 1]
+    assert all(has_compiled_loop(each) for each in (Twin(order), Looped(order)))
+    without = (Stubborn(order), Heir(order), Mixed(2), Forgetful(2), Deaf(2), Scripted([]))
+    assert not any(has_compiled_loop(each) for each in without)
 
 
 LEARNERS: dict[str, Callable[[Instance, int], Any]] = {
-    "low": lambda *_: LowSwitch(7, 500),
-    "ucb": lambda *_: RankingUCB(7),
+    "low": lambda drawn, _: LowSwitch(drawn.order, 500),
+    "ucb": lambda drawn, _: RankingUCB(drawn.order),
     "thompson": lambda _, seed: ThompsonSampling(7, seed),
 }
 
@@ -204,7 +276,7 @@ def test_pairing_narrows_the_interval_of_a_difference() -> None:
 
 
 def test_one_learner_needs_no_name() -> None:
-    study = replicate(catalog.figure3(), lambda *_: RankingUCB(2), 50, runs=2, seed=0)
+    study = replicate(catalog.figure3(), lambda *_: RankingUCB([0, 1]), 50, runs=2, seed=0)
     assert study.learners == ("learner",)
 
 
@@ -218,14 +290,16 @@ def test_numbers_of_other_types_are_taken_as_whole_numbers() -> None:
 
 
 def test_regret_is_the_references_lead_plus_switches() -> None:
-    study = replicate(catalog.figure3(), {"ucb": lambda *_: RankingUCB(2)}, 400, runs=3, seed=0)
+    study = replicate(
+        catalog.figure3(), {"ucb": lambda *_: RankingUCB([0, 1])}, 400, runs=3, seed=0
+    )
     expected = 0.7 * study.rounds - study.rewards[:, 0] + 2 * study.switches[:, 0]
     np.testing.assert_allclose(study.regret("ucb", switching_cost=2), expected)
 
 
 def test_rows_hold_all_of_a_study_in_any_order() -> None:
     learners: dict[str, Factory] = {
-        "ucb": lambda instance, _: RankingUCB(instance.arms),
+        "ucb": lambda instance, _: RankingUCB(instance.order),
         "from nothing": lambda instance, _: RankThenCut(instance.arms, 500, max_delay=6),
     }
     study = replicate(catalog.figure2, learners, 500, runs=range(3, 7), seed=0)
@@ -254,7 +328,7 @@ def test_stages_are_played_one_after_the_other_by_one_learner() -> None:
 
     def factory(instance: Instance, _: int) -> RankingUCB:
         seen.append(instance)
-        return RankingUCB(2)
+        return RankingUCB(instance.order)
 
     study = replicate(lambda _: [low, high], factory, 1000, runs=1, seed=0, workers=1)
     assert seen == [low]
@@ -304,7 +378,7 @@ def test_blocks_go_on_across_the_ends_of_stages(blocks: list[Block], count: int)
 
 def test_a_run_is_the_same_whichever_others_are_asked_for() -> None:
     def rewards(runs: int | range) -> FloatArray:
-        study = replicate(catalog.figure2, lambda *_: RankingUCB(7), 300, runs=runs, seed=4)
+        study = replicate(catalog.figure2, lambda *_: RankingUCB(range(7)), 300, runs=runs, seed=4)
         return study.regret("learner")
 
     np.testing.assert_array_equal(rewards(range(2, 5)), rewards(6)[2:5])
@@ -325,15 +399,14 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     assert abs(covered - 0.95) < 6 * math.sqrt(0.95 * 0.05 / 4000)
 
 
-@pytest.mark.parametrize("kind", [UCB1, RankingUCB])
+@pytest.mark.parametrize("build", [UCB1, lambda arms: RankingUCB(range(arms))])
 @pytest.mark.parametrize("rewards", ["none", "bernoulli"])
 @pytest.mark.parametrize("arms", [1, 2, 5])
 def test_compiled_ucb_decides_between_equal_arms_like_its_object(
-    kind: type[UCB1] | type[RankingUCB], rewards: Rewards, arms: int
+    build: Callable[[int], CheckedLearner], rewards: Rewards, arms: int
 ) -> None:
     instance = Instance.from_means([[0.3, 0.5]] * arms)
-    uncompiled = type("Uncompiled", (kind,), {})
-    learners = kind(arms), uncompiled(arms)
+    learners = build(arms), Spy(build(arms))
     runs = [simulate(instance, learner, 3000, 0, rewards) for learner in learners]
     rounds = np.arange(3001)
     assert (runs[0].expected_reward(rounds) == runs[1].expected_reward(rounds)).all()

@@ -27,7 +27,7 @@ def two_policies(gap: float) -> Instance:
 
 def regret_bound(arms: int, horizon: int) -> float:
     """Return k^2 S + T_1 + sum_{s = 2..S} 4 T_s C_{s-1}, as in the proof of Theorem 3."""
-    stages = LowSwitch(arms, horizon, DELTA).stages
+    stages = LowSwitch(range(arms), horizon, DELTA).stages
     rounds = [float(horizon) ** (1 - 2.0**-stage) for stage in range(1, stages + 1)]
     log = math.log(2 * arms * stages / DELTA)
     widths = [math.sqrt(arms / (2 * length) * log) for length in rounds]
@@ -46,7 +46,7 @@ def _low_regrets(instance: Instance, horizon: int, runs: int) -> FloatArray:
     """Return the final regret of pi_low in each run."""
     study = replicate(
         instance,
-        lambda drawn, _: LowSwitch(drawn.arms, horizon, DELTA, drawn.order.tolist()),
+        lambda drawn, _: LowSwitch(drawn.order, horizon, DELTA),
         horizon,
         runs,
         seed=0,
@@ -121,12 +121,13 @@ def _check_switches() -> Finding:
     excess = -math.inf
     for power in range(3, 16):
         horizon = 10**power
-        stages = LowSwitch(7, horizon, DELTA).stages
+        stages = LowSwitch(range(7), horizon, DELTA).stages
         allowed = 7 * stages
         excess = max(excess, stages - math.log2(math.log2(horizon)))
         for seed in range(20):
-            learner = LowSwitch(7, horizon, DELTA)
-            switches = _switches(catalog.figure2(seed), learner, horizon, seed)
+            instance = catalog.figure2(seed)
+            learner = LowSwitch(instance.order, horizon, DELTA)
+            switches = _switches(instance, learner, horizon, seed)
             most = max(most, switches / allowed)
             kept += switches <= allowed
             runs += 1
@@ -154,14 +155,15 @@ def _check_gaps() -> Finding:
     switches, selections, most = [], [], 0
     for gap in gaps:
         instance = two_policies(gap)
-        learners = [RankingUCB(2) for _ in range(runs)]
+        learners = [RankingUCB(instance.order) for _ in range(runs)]
         counts = [_switches(instance, each, horizon, seed) for seed, each in enumerate(learners)]
         switches.append(float(np.mean(counts)))
         selections.append(float(np.mean([each.statistics.counts[1] for each in learners])))
         for seed in range(runs):
-            most = max(most, _switches(instance, LowSwitch(2, horizon), horizon, seed))
+            learner = LowSwitch(instance.order, horizon)
+            most = max(most, _switches(instance, learner, horizon, seed))
     by_switches, by_selections = _exponent(gaps, switches), _exponent(gaps, selections)
-    few = most <= 2 * LowSwitch(2, horizon).stages
+    few = most <= 2 * LowSwitch(instance.order, horizon).stages
     return Finding(
         f"gap 0.2 to 0.025: pi_ucb switches {switches[0]:,.0f} to {switches[-1]:,.0f} times, as "
         f"gap^{by_switches:.1f}, and selects the worse policy {selections[0]:,.0f} to "

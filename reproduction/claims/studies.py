@@ -17,12 +17,12 @@ HORIZON = 1000
 
 def pi_low(instance: Instance, horizon: int) -> LowSwitch:
     """Return the learner of Algorithm 1, told the order of the arms."""
-    return LowSwitch(instance.arms, horizon, order=instance.order.tolist())
+    return LowSwitch(instance.order, horizon)
 
 
 def pi_ucb(instance: Instance) -> RankingUCB:
     """Return UCB1 over ranking policies, told the order of the arms."""
-    return RankingUCB(instance.arms, order=instance.order.tolist())
+    return RankingUCB(instance.order)
 
 
 class Comparison(NamedTuple):

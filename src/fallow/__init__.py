@@ -3,20 +3,25 @@
 from fallow import catalog, decay
 from fallow.instance import Instance
 from fallow.intervals import estimate
-from fallow.learners.anytime_low_switch import AnytimeLowSwitch
-from fallow.learners.bandit_ranker import BanditRanker
-from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
-from fallow.learners.explore_then_commit import ExploreThenCommit
-from fallow.learners.follow import Follow
-from fallow.learners.isi_comb_ucb1 import ISICombUCB1
-from fallow.learners.joint_ranking import JointRanking
-from fallow.learners.lookahead import Lookahead
-from fallow.learners.low_switch import LowSwitch
-from fallow.learners.rank_then_cut import RankThenCut
-from fallow.learners.ranking_ucb import RankingUCB
-from fallow.learners.ranking_ucb2 import RankingUCB2
-from fallow.learners.rotation import Rotation
-from fallow.learners.ucb_greedy import UCBGreedy
+from fallow.learners import (
+    UCB1,
+    AnytimeLowSwitch,
+    BanditRanker,
+    EpsilonGreedy,
+    ExploreThenCommit,
+    Follow,
+    ISICombUCB1,
+    JointRanking,
+    Lookahead,
+    LowSwitch,
+    RankingUCB,
+    RankingUCB2,
+    RankThenCut,
+    Rotation,
+    SlidingWindowUCB,
+    ThompsonSampling,
+    UCBGreedy,
+)
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound

@@ -1,4 +1,4 @@
-"""Instances as Gymnasium environments, and policies of other libraries as learners.
+"""Instances as Gymnasium environments.
 
 Importing this module registers `fallow/Bandit-v0`; `gymnasium.make("fallow.env:fallow/Bandit-v0")`
 imports it by itself.
@@ -6,7 +6,6 @@ imports it by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -15,9 +14,9 @@ import numpy as np
 from fallow import catalog, checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
+from fallow.learners.policy import aged
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
-from fallow.protocol import Block, Outcome
 
 
 class BanditEnv(gymnasium.Env[IntArray, np.int64]):
@@ -91,54 +90,6 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
 
     def _rested(self) -> IntArray:
         return np.full(self.instance.arms, self.instance.max_delay + 1)
-
-
-class PolicyLearner:
-    """A policy from delays to an arm, as any RL library trains it on `BanditEnv`, as a learner.
-
-    It starts at rest, and has no saved state: a policy is code.
-
-    Parameters
-    ----------
-    policy
-        A function from the observation of `BanditEnv` to an arm.
-    arms, max_delay
-        Of the environment that the policy knows.
-
-    Examples
-    --------
-    >>> from fallow import simulate
-    >>> alternate = PolicyLearner(lambda delays: delays.argmax(), arms=2, max_delay=2)
-    >>> float(simulate(catalog.figure3(), alternate, horizon=4, seed=0).expected_reward(4))
-    3.2666666666666666
-    """
-
-    def __init__(
-        self, policy: Callable[[IntArray], int | np.integer], arms: int, max_delay: int
-    ) -> None:
-        self.policy = policy
-        self.max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
-        self.delays = np.full(checks.whole_number("arms", arms, minimum=1), max_delay + 1)
-        self.pending: Block | None = None
-
-    def ask(self) -> Block:
-        """Return the arm that the policy pulls at these delays."""
-        self.pending = Block((int(self.policy(self.delays.copy())),))
-        return self.pending
-
-    def tell(self, block: Block, outcome: Outcome) -> None:  # noqa: ARG002, the policy is fixed
-        """Move on to the next delays."""
-        if self.pending is None or block != self.pending:
-            raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
-        self.pending = None
-        self.delays = aged(self.delays, block.arms[0], self.max_delay)
-
-
-def aged(delays: IntArray, pulled: int, max_delay: int) -> IntArray:
-    """Return the delays one round later."""
-    later = np.minimum(delays + 1, max_delay + 1)
-    later[pulled] = 1
-    return later
 
 
 gymnasium.register(id="fallow/Bandit-v0", entry_point="fallow.env:BanditEnv")

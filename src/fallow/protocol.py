@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from fallow import checks
+from fallow.kernels.bandits import Log, Table
 
 
 class Block(NamedTuple):
@@ -66,107 +65,43 @@ class Learner(Protocol):
         """Take in what the block that was asked for has earned."""
 
 
-class CheckedLearner(ABC):
-    """A learner that refuses what it did not ask for, and can be saved at any moment.
+class CompiledLearner(Learner, Protocol):
+    """A learner that also has a compiled loop, which plays many rounds at once.
 
-    A subclass says how it chooses and learns, and what its parameters and its progress are, both as
-    plain JSON values.
+    The loop decides, learns and draws random numbers exactly as the simulator does with `ask` and
+    `tell`. It is used when nothing is pending and rewards are not of the beta distribution.
     """
 
-    pending: Block | None = None
+    arms: int
+    """Number of arms, k."""
+    pending: Block | None
     """The block that was asked for and whose outcome was not told yet."""
 
-    def ask(self) -> Block:
-        """Return the block to play next, the same one until its outcome is told."""
-        if self.pending is None:
-            self.pending = self._choose()
-        return self.pending
+    def cycles(self) -> Sequence[tuple[int, ...]]:
+        """Return all cycles that the loop may play; the log has them by their place here."""
 
-    def tell(self, block: Block, outcome: Outcome) -> None:
-        """Take in what the block that was asked for has earned.
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds.
 
-        Raises
-        ------
-        ValueError
-            If the block is not the one asked for or the outcome cannot be its own; the learner is
-            then as it was.
+        Rewards are drawn from the generator, or are their means if not noisy. The clock moves on
+        with the rounds; where the horizon cuts a block, `table.clock[CUT]` is set.
         """
-        if self.pending is None or block != self.pending:
-            raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
-        _check_rewards("outcome.first", outcome.first, len(block.arms), largest=1)
-        _check_rewards("outcome.rest", outcome.rest, len(block.arms), largest=block.plays - 1)
-        self._learn(block, outcome)
-        self.pending = None
-
-    def state(self) -> dict[str, Any]:
-        """Return all that `from_state` needs to go on from here, as plain JSON values."""
-        return {
-            "learner": type(self).__name__,
-            "parameters": self._parameters(),
-            "progress": self._progress(),
-            "pending": None if self.pending is None else [*self.pending],
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return a learner that goes on exactly as the one whose state this is."""
-        if state.get("learner") != cls.__name__:
-            raise ValueError(f"state must be of a {cls.__name__}, got {state.get('learner')!r}")
-        learner = cls._built(state["parameters"])
-        learner._restore(state["progress"])
-        if state["pending"] is not None:
-            arms, plays = state["pending"]
-            learner.pending = Block(tuple(arms), plays)
-        return learner
-
-    @classmethod
-    def _built(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(**parameters)
-
-    @abstractmethod
-    def _choose(self) -> Block: ...
-
-    @abstractmethod
-    def _learn(self, block: Block, outcome: Outcome) -> None: ...
-
-    @abstractmethod
-    def _parameters(self) -> dict[str, Any]: ...
-
-    @abstractmethod
-    def _progress(self) -> dict[str, Any]: ...
-
-    @abstractmethod
-    def _restore(self, progress: Mapping[str, Any]) -> None: ...
 
 
-def has_compiled_loop(learner: Learner) -> bool:
-    return type(learner).__name__ in (
-        "RankingUCB",
-        "UCB1",
-        "SlidingWindowUCB",
-        "ThompsonSampling",
-        "EpsilonGreedy",
-    )
+def has_compiled_loop(learner: Learner) -> TypeGuard[CompiledLearner]:
+    """Tell whether a learner has a compiled loop, which holds no lock of the interpreter.
+
+    Examples
+    --------
+    >>> from fallow import UCB1, Rotation
+    >>> has_compiled_loop(UCB1(arms=3)), has_compiled_loop(Rotation(arms=3))
+    (True, False)
+    """
+    return getattr(learner, "play_compiled", None) is not None
 
 
 def own_generator(seed: int) -> np.random.Generator:
     """Return a stream apart from the one that the simulator draws from an equal seed."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
-
-
-def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:
-    plain = type(rewards) is list and len(rewards) == positions
-    if plain and all(type(reward) is float and 0 <= reward <= largest for reward in rewards):
-        return  # as the simulator tells them; what follows says what is wrong
-    numbers = checks.numbers(argument, rewards, dimensions=1)
-    if len(numbers) != positions:
-        raise ValueError(
-            f"{argument} must have one number for each of the block's {positions} arms, "
-            f"got {len(numbers)}"
-        )
-    # A sum of rewards may carry a rounding error.
-    wrong = np.flatnonzero(~((numbers >= -1e-9) & (numbers <= largest * (1 + 1e-9))))
-    if wrong.size:
-        raise ValueError(
-            f"{argument} must lie in [0, {largest}], got {numbers[wrong[0]]} at position {wrong[0]}"
-        )

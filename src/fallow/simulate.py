@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeGuard, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.kernels import bandits
-from fallow.learners.baselines import (
-    UCB1,
-    BlindLearner,
-    EpsilonGreedy,
-    SlidingWindowUCB,
-    ThompsonSampling,
-)
-from fallow.learners.ranking_ucb import RankingUCB
-from fallow.protocol import Learner, Outcome
+from fallow.kernels.bandits import CUT, Log, Table
+from fallow.protocol import CompiledLearner, Learner, Outcome, has_compiled_loop
 from fallow.trajectory import Recorder, Trajectory
 
 Rewards = Literal["bernoulli", "none", "beta"]
@@ -73,7 +65,7 @@ def simulate(
     --------
     >>> from fallow import LowSwitch, catalog
     >>> instance = catalog.figure3()
-    >>> run = simulate(instance, LowSwitch(arms=2, horizon=10**12), horizon=10**12, seed=0)
+    >>> run = simulate(instance, LowSwitch(instance.order, 10**12), horizon=10**12, seed=0)
     >>> int(run.switches(at=10**12))
     11
     """
@@ -83,18 +75,13 @@ def simulate(
     generator = np.random.default_rng(seed)
     kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
     recorder = Recorder(instance.means, kept)
-    if _is_compiled(learner) and learner.pending is None and rewards != "beta":
+    if has_compiled_loop(learner) and learner.pending is None and rewards != "beta":
         noisy = rewards == "bernoulli"
         _play_compiled(instance, learner, rounds, noisy, generator, recorder)
     else:
         draw_one, draw_many = _draws(rewards, generator, concentration)
         _play_blocks(instance, learner, rounds, draw_one, draw_many, recorder)
     return recorder.trajectory()
-
-
-def _is_compiled(learner: Learner) -> TypeGuard[RankingUCB | BlindLearner]:
-    """Tell whether the learner has a compiled loop; a subclass may decide otherwise, so not."""
-    return type(learner) in (RankingUCB, UCB1, SlidingWindowUCB, ThompsonSampling, EpsilonGreedy)
 
 
 def _play_blocks(
@@ -194,51 +181,26 @@ def _draws(
 
 def _play_compiled(
     instance: Instance,
-    learner: RankingUCB | BlindLearner,
+    learner: CompiledLearner,
     horizon: int,
     noisy: bool,
     generator: np.random.Generator,
     recorder: Recorder,
 ) -> None:
-    """Play a learner whose decisions are compiled, a full log of runs at a time."""
+    """Play a learner by its compiled loop, a full log of runs at a time."""
     arms, rested = instance.means.shape
-    if len(learner.statistics.counts) != arms:
+    if learner.arms != arms:
         raise ValueError(
-            f"learner must have as many arms as the instance, {arms}, "
-            f"got {len(learner.statistics.counts)}"
+            f"learner must have as many arms as the instance, {arms}, got {learner.arms}"
         )
-    table = bandits.Table(instance.means, np.full(arms, -rested), np.zeros(2, np.int64))
-    log = bandits.Log(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
-    if isinstance(learner, RankingUCB):
-        cycles = [learner.order[: choice + 1] for choice in range(arms)]
-        order = np.array(learner.order)
-    else:
-        cycles = [(arm,) for arm in range(arms)]
-    for cycle in cycles:
+    table = Table(instance.means, np.full(arms, -rested), np.zeros(2, np.int64))
+    log = Log(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
+    for cycle in learner.cycles():
         recorder.register(cycle)
     while table.clock[0] < horizon:
-        if isinstance(learner, RankingUCB):
-            runs = bandits.play_rankings(
-                table, learner.statistics, order, horizon, noisy, generator, log
-            )
-        elif learner.kind == bandits.UCB:
-            runs = bandits.play_ucb(
-                table, learner.statistics, learner.parameter, horizon, noisy, generator, log
-            )
-        else:
-            runs = bandits.play_arms(
-                table,
-                learner.statistics,
-                learner.kind,
-                learner.parameter,
-                horizon,
-                noisy,
-                generator,
-                learner.generator or generator,
-                log,
-            )
+        runs = learner.play_compiled(table, horizon, noisy, generator, log)
         recorder.extend(log.numbers[:runs], log.pulls[:runs])
-    if table.clock[bandits.CUT]:
+    if table.clock[CUT]:
         learner.ask()  # the block that was cut at the horizon is still under way
 
 

@@ -15,8 +15,8 @@ from fallow.kernels import compiled
 
 Int32Array = npt.NDArray[np.int32]
 
-UCB, THOMPSON, EPSILON, WINDOW = range(4)
 CUT = 1
+"""Where the clock says that the last block was cut at the horizon."""
 MARGIN = 1e-12
 """Indices of UCB that differ by more do so whatever the rounding."""
 
@@ -70,6 +70,13 @@ def ucb_choice(statistics: Statistics, rounds: float, scale: float) -> int:
         if index > best_index:
             best, best_index = option, index
     return best
+
+
+@compiled
+def window_choice(statistics: Statistics, scale: float) -> int:
+    """Return the option of `ucb_choice` after as many rounds as the window remembers."""
+    remembered = min(statistics.total[0], len(statistics.window_options))
+    return ucb_choice(statistics, float(remembered), scale)
 
 
 @compiled
@@ -271,27 +278,70 @@ def play_ucb(
 
 
 @compiled
-def play_arms(
+def _pull_and_learn(
     table: Table,
     statistics: Statistics,
-    kind: int,
-    parameter: float,
+    arm: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    log: Log,
+    runs: int,
+) -> int:
+    """Pull an arm, count its reward, and write it to the log; return the number of runs."""
+    observe(statistics, arm, _pull(table, arm, noisy, generator))
+    return _write(log, runs, arm, 1)
+
+
+@compiled
+def play_window(
+    table: Table,
+    statistics: Statistics,
+    scale: float,
+    horizon: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    log: Log,
+) -> int:
+    """Play UCB over a window until the horizon or until the log is full."""
+    runs = 0
+    while table.clock[0] < horizon and runs < len(log.numbers):
+        arm = window_choice(statistics, scale)
+        runs = _pull_and_learn(table, statistics, arm, noisy, generator, log, runs)
+    return runs
+
+
+@compiled
+def play_thompson(
+    table: Table,
+    statistics: Statistics,
     horizon: int,
     noisy: bool,
     generator: np.random.Generator,
     learner_generator: np.random.Generator,
     log: Log,
 ) -> int:
-    """Play a learner of another kind over single arms until the horizon or the log is full."""
+    """Play Thompson sampling until the horizon or until the log is full."""
     runs = 0
-    window = len(statistics.window_options)
     while table.clock[0] < horizon and runs < len(log.numbers):
-        if kind == WINDOW:
-            arm = ucb_choice(statistics, float(min(statistics.total[0], window)), parameter)
-        elif kind == THOMPSON:
-            arm = thompson_choice(statistics, learner_generator)
-        else:
-            arm = epsilon_choice(statistics, parameter, learner_generator)
-        observe(statistics, arm, _pull(table, arm, noisy, generator))
-        runs = _write(log, runs, arm, 1)
+        arm = thompson_choice(statistics, learner_generator)
+        runs = _pull_and_learn(table, statistics, arm, noisy, generator, log, runs)
+    return runs
+
+
+@compiled
+def play_epsilon(
+    table: Table,
+    statistics: Statistics,
+    epsilon: float,
+    horizon: int,
+    noisy: bool,
+    generator: np.random.Generator,
+    learner_generator: np.random.Generator,
+    log: Log,
+) -> int:
+    """Play epsilon-greedy until the horizon or until the log is full."""
+    runs = 0
+    while table.clock[0] < horizon and runs < len(log.numbers):
+        arm = epsilon_choice(statistics, epsilon, learner_generator)
+        runs = _pull_and_learn(table, statistics, arm, noisy, generator, log, runs)
     return runs

@@ -1,13 +1,14 @@
 """Algorithm 1 without a horizon: elimination in stages that double."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
+from fallow.arrays import IntArray
 from fallow.kernels.confidence import divergence
-from fallow.learners.policy_rewards import PolicyRewards, checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.policy_rewards import PolicyRewards
+from fallow.protocol import Block, Outcome
 
 
 class AnytimeLowSwitch(CheckedLearner):
@@ -25,12 +26,10 @@ class AnytimeLowSwitch(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
+    order
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
     delta
         The best policy is kept with probability at least 1 - delta.
-    order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
     first_stage
         Pulls that count for each policy in the first stage, at least.
 
@@ -57,28 +56,29 @@ class AnytimeLowSwitch(CheckedLearner):
 
     Examples
     --------
-    >>> learner = AnytimeLowSwitch(arms=7)
+    >>> learner = AnytimeLowSwitch(order=range(7))
     >>> learner.ask()
     Block(arms=(0,), plays=17)
     """
 
     def __init__(
         self,
-        arms: int,
+        order: Sequence[int] | IntArray,
         delta: float = 0.1,
-        order: Sequence[int] | None = None,
         first_stage: int = 16,
     ) -> None:
-        self.rewards = PolicyRewards(checked_order(arms, order))
+        self.rewards = PolicyRewards(order)
+        self.order = self.rewards.order
+        self.arms = len(self.order)
         self.delta = checks.chance("delta", delta)
         self.first_stage = checks.whole_number("first_stage", first_stage, minimum=1)
         self.stage = 1
-        self.active = tuple(range(1, len(self.rewards.order) + 1))
+        self.active = tuple(range(1, self.arms + 1))
         self._finished = 0  # active policies that were played in this stage
 
     def threshold(self, stage: int) -> float:
         """Return x with (1 + x) exp(-x) = delta / ((k - 1) s (s + 1)): the evidence to leave on."""
-        rivals = max(len(self.rewards.order) - 1, 1)
+        rivals = max(self.arms - 1, 1)
         log = math.log(rivals * stage * (stage + 1) / self.delta)
         x = 2 * log + 2  # above the solution, as are all that follow
         for _ in range(30):
@@ -116,25 +116,3 @@ class AnytimeLowSwitch(CheckedLearner):
             self.active = tuple(arms for arms in self.active if self.evidence(best, arms) <= bar)
             self._finished = 0
             self.stage += 1
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": len(self.rewards.order),
-            "delta": self.delta,
-            "order": list(self.rewards.order),
-            "first_stage": self.first_stage,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "stage": self.stage,
-            "active": list(self.active),
-            "finished": self._finished,
-            "rewards": self.rewards.written(),
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.stage = progress["stage"]
-        self.active = tuple(progress["active"])
-        self._finished = progress["finished"]
-        self.rewards.restore(progress["rewards"])

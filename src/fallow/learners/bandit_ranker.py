@@ -3,61 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import cycle, islice
-from typing import Any
 
 from fallow import checks
-from fallow.protocol import Block, CheckedLearner, Outcome
-
-
-@dataclass
-class Tree:
-    """A binary tree of arms: larger baselines before an arm, smaller ones after it.
-
-    A leaf has no arm but `members`, those whose order among themselves is still open.
-    """
-
-    members: list[int] = field(default_factory=list)
-    arm: int | None = None
-    before: Tree | None = None
-    after: Tree | None = None
-
-    def split(self, arm: int, larger: Iterable[int], smaller: Iterable[int]) -> None:
-        """Turn the leaf that holds an arm into a node between its larger and smaller arms."""
-        if self.before is not None and self.after is not None:
-            side = (
-                self.before if any(arm in group for group in self.before.groups()) else self.after
-            )
-            side.split(arm, larger, smaller)
-            return
-        self.before = Tree([other for other in larger if other in self.members])
-        self.after = Tree([other for other in smaller if other in self.members])
-        self.arm, self.members = arm, []
-
-    def groups(self) -> list[list[int]]:
-        """Return the arms from larger to smaller; the order within a group is open."""
-        if self.before is None or self.after is None or self.arm is None:
-            return [self.members] if self.members else []
-        return [*self.before.groups(), [self.arm], *self.after.groups()]
-
-    def written(self) -> dict[str, Any]:
-        """Return the tree as plain JSON values."""
-        if self.before is None or self.after is None:
-            return {"members": list(self.members)}
-        return {
-            "arm": self.arm,
-            "before": self.before.written(),
-            "after": self.after.written(),
-        }
-
-    @classmethod
-    def read(cls, tree: Mapping[str, Any]) -> Tree:
-        """Return the tree that `written` wrote."""
-        if "members" in tree:
-            return cls(list(tree["members"]))
-        return cls([], tree["arm"], cls.read(tree["before"]), cls.read(tree["after"]))
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.tree import Tree
+from fallow.protocol import Block, Outcome
 
 
 class BanditRanker(CheckedLearner):
@@ -112,19 +63,19 @@ class BanditRanker(CheckedLearner):
         self.arms = checks.whole_number("arms", arms, minimum=1 if max_delay is None else 2)
         self.delta = checks.chance("delta", delta)
         if max_delay is not None:
-            checks.whole_number("max_delay", max_delay, minimum=1)
+            max_delay = checks.whole_number("max_delay", max_delay, minimum=1)
         if budget is not None:
-            checks.whole_number("budget", budget, minimum=0)
+            budget = checks.whole_number("budget", budget, minimum=0)
         if not isinstance(frugal, bool):
             raise ValueError(f"frugal must be true or false, got {checks.short(frugal)}")
         self.max_delay, self.budget, self.frugal = max_delay, budget, frugal
-        self.tree = Tree(list(range(arms)))
-        self.active = list(range(arms))
+        self.tree = Tree(list(range(self.arms)))
+        self.active = list(range(self.arms))
         self.rounds = 0
         self.pulls = 0
-        self._sums = [0.0] * arms
-        self._samples = [0] * arms
-        self._left = arms  # active arms that still lack their sample of this round
+        self._sums = [0.0] * self.arms
+        self._samples = [0] * self.arms
+        self._left = self.arms  # active arms that still lack their sample of this round
         self.done = self._is_done()
 
     @property
@@ -209,33 +160,3 @@ class BanditRanker(CheckedLearner):
 
     def _rank(self, arm: int) -> float:
         return -self._sums[arm] / max(self._samples[arm], 1)
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": self.arms,
-            "delta": self.delta,
-            "max_delay": self.max_delay,
-            "budget": self.budget,
-            "frugal": self.frugal,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "tree": self.tree.written(),
-            "active": self.active.copy(),
-            "rounds": self.rounds,
-            "pulls": self.pulls,
-            "sums": self._sums.copy(),
-            "samples": self._samples.copy(),
-            "left": self._left,
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.tree = Tree.read(progress["tree"])
-        self.active = list(progress["active"])
-        self.rounds = progress["rounds"]
-        self.pulls = progress["pulls"]
-        self._sums = list(progress["sums"])
-        self._samples = list(progress["samples"])
-        self._left = progress["left"]
-        self.done = self._is_done()

@@ -1,20 +1,12 @@
 """Learners over single arms that know nothing of delays: what a practitioner would try first."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 import numpy as np
 
 from fallow import checks
 from fallow.kernels import bandits
-from fallow.kernels.bandits import (
-    Statistics,
-    epsilon_choice,
-    observe,
-    thompson_choice,
-    ucb_choice,
-)
-from fallow.protocol import Block, CheckedLearner, Outcome, own_generator
+from fallow.kernels.bandits import Log, Statistics, Table
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.protocol import Block, Outcome, own_generator
 
 
 def empty_statistics(options: int, window: int = 0) -> Statistics:
@@ -28,48 +20,19 @@ def empty_statistics(options: int, window: int = 0) -> Statistics:
     )
 
 
-def written(statistics: Statistics) -> dict[str, Any]:
-    """Return the statistics as plain JSON values."""
-    return {name: array.tolist() for name, array in statistics._asdict().items()}
-
-
-def restore(statistics: Statistics, progress: Mapping[str, Any]) -> None:
-    """Write what `written` returned back into statistics of the same size."""
-    for name, array in statistics._asdict().items():
-        array[:] = progress[name]
-
-
 class BlindLearner(CheckedLearner):
-    """A learner that pulls one arm at a time and keeps an average of each.
-
-    `kind` and `parameter` tell the compiled loop what it is; learners that draw random numbers have
-    a `generator` of their own.
-    """
-
-    kind: ClassVar[int]
-    parameter: float = 0.0
-    generator: np.random.Generator | None = None
+    """A learner that pulls one arm at a time and keeps an average of each."""
 
     def __init__(self, arms: int, window: int = 0) -> None:
         self.arms = checks.whole_number("arms", arms, minimum=1)
         self.statistics = empty_statistics(self.arms, window)
 
+    def cycles(self) -> list[tuple[int, ...]]:
+        """Return the arms, each as a cycle."""
+        return [(arm,) for arm in range(self.arms)]
+
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        observe(self.statistics, block.arms[0], float(outcome.first[0]))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms}
-
-    def _progress(self) -> dict[str, Any]:
-        progress = written(self.statistics)
-        if self.generator is not None:
-            progress["generator"] = self.generator.bit_generator.state
-        return progress
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        restore(self.statistics, progress)
-        if self.generator is not None:
-            self.generator.bit_generator.state = progress["generator"]
+        bandits.observe(self.statistics, block.arms[0], float(outcome.first[0]))
 
 
 class UCB1(BlindLearner):
@@ -81,15 +44,18 @@ class UCB1(BlindLearner):
     Block(arms=(0,), plays=1)
     """
 
-    kind = bandits.UCB
-    parameter = 2.0
-
     def __init__(self, arms: int) -> None:
         super().__init__(arms)
 
     def _choose(self) -> Block:
         total = float(self.statistics.total[0])
-        return Block((int(ucb_choice(self.statistics, total, self.parameter)),))
+        return Block((int(bandits.ucb_choice(self.statistics, total, 2.0)),))
+
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds."""
+        return bandits.play_ucb(table, self.statistics, 2.0, horizon, noisy, generator, log)
 
 
 class SlidingWindowUCB(BlindLearner):
@@ -103,19 +69,21 @@ class SlidingWindowUCB(BlindLearner):
     Block(arms=(0,), plays=1)
     """
 
-    kind = bandits.WINDOW
-
     def __init__(self, arms: int, window: int = 1000, exploration: float = 0.6) -> None:
         self.window = checks.whole_number("window", window, minimum=1)
-        self.parameter = checks.positive("exploration", exploration)
+        self.exploration = checks.positive("exploration", exploration)
         super().__init__(arms, self.window)
 
     def _choose(self) -> Block:
-        seen = float(min(self.statistics.total[0], self.window))
-        return Block((int(ucb_choice(self.statistics, seen, self.parameter)),))
+        return Block((int(bandits.window_choice(self.statistics, self.exploration)),))
 
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "window": self.window, "exploration": self.parameter}
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds."""
+        return bandits.play_window(
+            table, self.statistics, self.exploration, horizon, noisy, generator, log
+        )
 
 
 class ThompsonSampling(BlindLearner):
@@ -127,18 +95,21 @@ class ThompsonSampling(BlindLearner):
     1
     """
 
-    kind = bandits.THOMPSON
-
     def __init__(self, arms: int, seed: int = 0) -> None:
         super().__init__(arms)
         self.seed = checks.whole_number("seed", seed, minimum=0)
-        self.generator: np.random.Generator = own_generator(self.seed)
+        self.generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
-        return Block((int(thompson_choice(self.statistics, self.generator)),))
+        return Block((int(bandits.thompson_choice(self.statistics, self.generator)),))
 
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "seed": self.seed}
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds."""
+        return bandits.play_thompson(
+            table, self.statistics, horizon, noisy, generator, self.generator, log
+        )
 
 
 class EpsilonGreedy(BlindLearner):
@@ -150,16 +121,20 @@ class EpsilonGreedy(BlindLearner):
     1
     """
 
-    kind = bandits.EPSILON
-
     def __init__(self, arms: int, epsilon: float = 0.1, seed: int = 0) -> None:
         super().__init__(arms)
-        self.parameter = checks.share("epsilon", epsilon)
+        self.epsilon = checks.share("epsilon", epsilon)
         self.seed = checks.whole_number("seed", seed, minimum=0)
-        self.generator: np.random.Generator = own_generator(self.seed)
+        self.generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
-        return Block((int(epsilon_choice(self.statistics, self.parameter, self.generator)),))
+        choice = bandits.epsilon_choice(self.statistics, self.epsilon, self.generator)
+        return Block((int(choice),))
 
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "epsilon": self.parameter, "seed": self.seed}
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds."""
+        return bandits.play_epsilon(
+            table, self.statistics, self.epsilon, horizon, noisy, generator, self.generator, log
+        )

@@ -1,6 +1,5 @@
 """What a learner knows that keeps its rewards by arm and delay."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,6 +53,16 @@ class Cells:
         self.rounds = 0
         self._last = [-max_delay - 1] * arms
 
+    @property
+    def arms(self) -> int:
+        """Number of arms, k."""
+        return len(self.counts)
+
+    @property
+    def max_delay(self) -> int:
+        """The longest delay that is told apart from all longer ones."""
+        return self.counts.shape[1] - 1
+
     def delays(self) -> list[int]:
         """Return the rounds since each arm was pulled, as of the next pull; at most D + 1."""
         return [min(self.rounds - last, self.counts.shape[1]) for last in self._last]
@@ -88,19 +97,3 @@ class Cells:
             longer = np.zeros((arms, more))
             setattr(self, name, np.hstack([table[:, :-1], longer, table[:, -1:]]))
         self._last = [last - more if last < 0 else last for last in self._last]
-
-    def written(self) -> dict[str, Any]:
-        """Return the cells as plain JSON values."""
-        return {
-            "counts": self.counts.tolist(),
-            "sums": self.sums.tolist(),
-            "rounds": self.rounds,
-            "last": self._last.copy(),
-        }
-
-    def restore(self, progress: Mapping[str, Any]) -> None:
-        """Take over what `written` returned."""
-        self.counts[:] = progress["counts"]
-        self.sums[:] = progress["sums"]
-        self.rounds = progress["rounds"]
-        self._last = list(progress["last"])

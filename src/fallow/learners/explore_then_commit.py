@@ -1,14 +1,12 @@
 """Sample every arm at every delay, then commit to a schedule (Papadigenopoulos et al. 2022)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from fallow import checks
 from fallow.learners.cell_rewards import Cells, delay_bound
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.planners.interleaved import interleaved
-from fallow.protocol import Block, CheckedLearner, Outcome, own_generator
+from fallow.protocol import Block, Outcome, own_generator
 
 
 class ExploreThenCommit(CheckedLearner):
@@ -71,26 +69,6 @@ class ExploreThenCommit(CheckedLearner):
         if self._explored == len(self._explorations):
             averages = self.cells.sums / np.maximum(self.cells.counts, 1)
             self.cycle = interleaved(averages, own_generator(self.seed))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": self.arms,
-            "max_delay": self.max_delay,
-            "horizon": self.horizon,
-            "seed": self.seed,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "cells": self.cells.written(),
-            "explored": self._explored,
-            "cycle": None if self.cycle is None else list(self.cycle),
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.cells.restore(progress["cells"])
-        self._explored = progress["explored"]
-        self.cycle = None if progress["cycle"] is None else tuple(progress["cycle"])
 
 
 def _sampling_cycles(arms: int, width: int) -> list[tuple[int, ...]]:

@@ -1,10 +1,9 @@
 """A plan as a learner."""
 
-from collections.abc import Mapping
-from typing import Any, Self
-
+from fallow import checks
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.planners.cycle import Plan
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class Follow(CheckedLearner):
@@ -18,6 +17,8 @@ class Follow(CheckedLearner):
     """
 
     def __init__(self, plan: Plan) -> None:
+        if not isinstance(plan, Plan):
+            raise ValueError(f"plan must be a Plan, as planners return, got {checks.short(plan)}")
         self.plan = plan
 
     def _choose(self) -> Block:
@@ -25,17 +26,3 @@ class Follow(CheckedLearner):
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         pass
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"plan": {**vars(self.plan), "cycle": list(self.plan.cycle)}}
-
-    def _progress(self) -> dict[str, Any]:
-        return {}
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        pass
-
-    @classmethod
-    def _built(cls, parameters: Mapping[str, Any]) -> Self:
-        plan = parameters["plan"]
-        return cls(Plan(**{**plan, "cycle": tuple(plan["cycle"])}))

@@ -1,8 +1,6 @@
 """ISI-CombUCB1, the learner of last-switch dependent bandits (Laforgue et al. 2022)."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +8,8 @@ from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.kernels.blocks import best_block
 from fallow.learners.cell_rewards import delay_bound
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.protocol import Block, Outcome
 
 MAX_NODES = 2000
 """Steps of the search for a block; short blocks of few arms need fewer, and are then optimal."""
@@ -77,18 +76,3 @@ class ISICombUCB1(CheckedLearner):
                 self._sums[cell] += float(reward)
             last[arm] = now
         self._rounds += block.pulls
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "max_delay": self.max_delay, "block": self.block}
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "counts": self._counts.tolist(),
-            "sums": self._sums.tolist(),
-            "rounds": self._rounds,
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self._counts[:] = progress["counts"]
-        self._sums[:] = progress["sums"]
-        self._rounds = progress["rounds"]

@@ -1,15 +1,14 @@
 """Ranking and cutoff learned together: the open question of the paper's conclusions."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.kernels.confidence import upper_bounds
 from fallow.learners.cell_rewards import Cells, delay_bound
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.protocol import Block, Outcome
 
 
 class JointRanking(CheckedLearner):
@@ -52,6 +51,7 @@ class JointRanking(CheckedLearner):
     def __init__(self, arms: int, max_delay: int | None) -> None:
         self.max_delay = delay_bound(max_delay)
         self.cells = Cells(arms, self.max_delay)
+        self.arms = self.cells.arms
         self.cycle: tuple[int, ...] = ()
 
     def _choose(self) -> Block:
@@ -68,16 +68,6 @@ class JointRanking(CheckedLearner):
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.cells.credit(block, outcome)
         self.cycle = block.arms
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": len(self.cells.counts), "max_delay": self.max_delay}
-
-    def _progress(self) -> dict[str, Any]:
-        return {"cells": self.cells.written(), "cycle": list(self.cycle)}
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.cells.restore(progress["cells"])
-        self.cycle = tuple(progress["cycle"])
 
 
 def _used(table: FloatArray, cycle: tuple[int, ...]) -> FloatArray:

@@ -1,15 +1,14 @@
 """Looking d pulls ahead, the learner of recovering bandits (Pike-Burke and Gruenewaelder 2019)."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from fallow import checks
 from fallow.kernels.lookahead import best_sequence
 from fallow.learners.cell_rewards import delay_bound
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.protocol import Block, Outcome
 
 
 class Lookahead(CheckedLearner):
@@ -89,26 +88,3 @@ class Lookahead(CheckedLearner):
         gain = column / (column[delay - 1] + self.noise)
         mean += gain * (reward - mean[delay - 1])
         covariance -= np.outer(gain, column)
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": self.arms,
-            "max_delay": self.max_delay,
-            "depth": self.depth,
-            "length_scale": self.length_scale,
-            "noise": self.noise,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "means": self._means.tolist(),
-            "covariances": self._covariances.tolist(),
-            "rounds": self._rounds,
-            "last": self._last.copy(),
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self._means[:] = progress["means"]
-        self._covariances[:] = progress["covariances"]
-        self._rounds = progress["rounds"]
-        self._last = list(progress["last"])

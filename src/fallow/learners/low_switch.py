@@ -1,12 +1,13 @@
 """Algorithm 1: the best ranking policy with few switches (paper, section 6)."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
+from fallow.arrays import IntArray
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class LowSwitch(CheckedLearner):
@@ -18,14 +19,12 @@ class LowSwitch(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
+    order
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
     horizon
         T, the number of rounds that will be played.
     delta
         The regret bound of Theorem 3 holds with probability at least 1 - delta.
-    order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
     confidence_scale
         Multiplies C_s; the theory has 1.
 
@@ -38,25 +37,25 @@ class LowSwitch(CheckedLearner):
 
     Examples
     --------
-    >>> learner = LowSwitch(arms=7, horizon=1000)
+    >>> learner = LowSwitch(order=range(7), horizon=1000)
     >>> learner.stages, learner.ask()
     (4, Block(arms=(0,), plays=6))
     """
 
     def __init__(
         self,
-        arms: int,
+        order: Sequence[int] | IntArray,
         horizon: int,
         delta: float = 0.1,
-        order: Sequence[int] | None = None,
         confidence_scale: float = 1.0,
     ) -> None:
-        self.order = checked_order(arms, order)
+        self.order = checked_order(order)
+        self.arms = len(self.order)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
         self.confidence_scale = checks.positive("confidence_scale", confidence_scale)
         self.stage = 1
-        self.active = tuple(range(1, arms + 1))
+        self.active = tuple(range(1, self.arms + 1))
         self._averages: list[float] = []  # of the active policies played in this stage
         self._played = 0
 
@@ -78,9 +77,8 @@ class LowSwitch(CheckedLearner):
 
     def width(self, stage: int) -> float:
         """Return C_s = sqrt(k / (2 T_s) ln(2 k S / delta)), times the confidence scale."""
-        arms = len(self.order)
-        log = math.log(2 * arms * self.stages / self.delta)
-        return self.confidence_scale * math.sqrt(arms / (2 * self.stage_rounds(stage)) * log)
+        log = math.log(2 * self.arms * self.stages / self.delta)
+        return self.confidence_scale * math.sqrt(self.arms / (2 * self.stage_rounds(stage)) * log)
 
     def _choose(self) -> Block:
         if len(self.active) == 1:
@@ -107,26 +105,3 @@ class LowSwitch(CheckedLearner):
                 self.active = (played[self._averages.index(max(self._averages))],)
             self._averages = []
             self.stage += 1
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": len(self.order),
-            "horizon": self.horizon,
-            "delta": self.delta,
-            "order": list(self.order),
-            "confidence_scale": self.confidence_scale,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "stage": self.stage,
-            "active": list(self.active),
-            "averages": self._averages.copy(),
-            "played": self._played,
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.stage = progress["stage"]
-        self.active = tuple(progress["active"])
-        self._averages = list(progress["averages"])
-        self._played = progress["played"]

@@ -1,21 +1,27 @@
 """What learners over ranking policies share."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
 
 from fallow import checks
+from fallow.arrays import IntArray
 from fallow.protocol import Block, Outcome
 
 
-def checked_order(arms: int, order: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the arms from best to worst baseline, the caller's order if none is given."""
-    arms = checks.whole_number("arms", arms, minimum=1)
-    if order is None:
-        return tuple(range(arms))
+def checked_order(order: Sequence[int] | IntArray) -> tuple[int, ...]:
+    """Return the arms from the largest baseline to the smallest, each of them once."""
+    if not isinstance(order, Sequence | np.ndarray) or isinstance(order, str):
+        raise ValueError(
+            "order must list the arms from the largest baseline to the smallest, such as "
+            f"instance.order, got {checks.short(order)}"
+        )
     ranked = tuple(checks.whole_numbers("order", order, minimum=0))
-    if sorted(ranked) != list(range(arms)):
-        raise ValueError(f"order must hold each arm from 0 to {arms - 1} once, got {ranked}")
+    if sorted(ranked) != list(range(len(ranked))):
+        raise ValueError(
+            f"order must hold each arm from 0 to {len(ranked) - 1} once, got {checks.short(ranked)}"
+        )
     return ranked
 
 
@@ -50,8 +56,8 @@ class PolicyRewards:
     Block(arms=(0, 1), plays=2)
     """
 
-    def __init__(self, order: Sequence[int]) -> None:
-        self.order = tuple(order)
+    def __init__(self, order: Sequence[int] | IntArray) -> None:
+        self.order = checked_order(order)
         self.counts = [0] * len(self.order)
         self.sums = [0.0] * len(self.order)
         self.last = 0
@@ -77,13 +83,3 @@ class PolicyRewards:
         self.counts[arms - 1] += plays * arms
         self.sums[arms - 1] += reward
         self.last = arms
-
-    def written(self) -> dict[str, Any]:
-        """Return the rewards as plain JSON values."""
-        return {"counts": self.counts.copy(), "sums": self.sums.copy(), "last": self.last}
-
-    def restore(self, progress: Mapping[str, Any]) -> None:
-        """Take over what `written` returned."""
-        self.counts = list(progress["counts"])
-        self.sums = list(progress["sums"])
-        self.last = progress["last"]

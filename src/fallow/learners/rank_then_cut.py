@@ -1,12 +1,10 @@
 """The whole system of the paper, from nothing: first the order, then the cutoff."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fallow import checks
 from fallow.learners.bandit_ranker import BanditRanker
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.low_switch import LowSwitch
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class RankThenCut(CheckedLearner):
@@ -33,6 +31,8 @@ class RankThenCut(CheckedLearner):
         self.delta = checks.chance("delta", delta)
         budget = self.horizon // 2 if budget is None else budget
         self.ranker = BanditRanker(arms, self.delta / 2, max_delay, budget)
+        self.arms, self.max_delay = self.ranker.arms, self.ranker.max_delay
+        self.budget = self.ranker.budget
         self.cutter: LowSwitch | None = None
         self._enter_second_stage_if_ranked()
 
@@ -49,7 +49,7 @@ class RankThenCut(CheckedLearner):
     def _enter_second_stage_if_ranked(self) -> None:
         if self.cutter is None and self.ranker.done:
             left = max(self.horizon - self.ranker.pulls, 1)
-            self.cutter = LowSwitch(self.ranker.arms, left, self.delta / 2, self.ranker.order)
+            self.cutter = LowSwitch(self.ranker.order, left, self.delta / 2)
 
     def _choose(self) -> Block:
         return (self.cutter or self.ranker).ask()
@@ -57,23 +57,3 @@ class RankThenCut(CheckedLearner):
     def _learn(self, block: Block, outcome: Outcome) -> None:
         (self.cutter or self.ranker).tell(block, outcome)
         self._enter_second_stage_if_ranked()
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": self.ranker.arms,
-            "horizon": self.horizon,
-            "delta": self.delta,
-            "max_delay": self.ranker.max_delay,
-            "budget": self.ranker.budget,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "ranker": self.ranker.state(),
-            "cutter": None if self.cutter is None else self.cutter.state(),
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.ranker = BanditRanker.from_state(progress["ranker"])
-        cutter = progress["cutter"]
-        self.cutter = None if cutter is None else LowSwitch.from_state(cutter)

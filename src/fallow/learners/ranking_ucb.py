@@ -1,12 +1,15 @@
 """The paper's benchmark: UCB1 over ranking policies (section 8)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from fallow.kernels.bandits import observe, ucb_choice
-from fallow.learners.baselines import empty_statistics, restore, written
+import numpy as np
+
+from fallow.arrays import IntArray
+from fallow.kernels.bandits import Log, Table, observe, play_rankings, ucb_choice
+from fallow.learners.baselines import empty_statistics
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 
 class RankingUCB(CheckedLearner):
@@ -17,20 +20,19 @@ class RankingUCB(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
     order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
 
     Examples
     --------
-    >>> RankingUCB(arms=2).ask()
-    Block(arms=(0,), plays=2)
+    >>> RankingUCB(order=[1, 0]).ask()
+    Block(arms=(1,), plays=2)
     """
 
-    def __init__(self, arms: int, order: Sequence[int] | None = None) -> None:
-        self.order = checked_order(arms, order)
-        self.statistics = empty_statistics(arms)
+    def __init__(self, order: Sequence[int] | IntArray) -> None:
+        self.order = checked_order(order)
+        self.arms = len(self.order)
+        self.statistics = empty_statistics(self.arms)
 
     def _choose(self) -> Block:
         choice = ucb_choice(self.statistics, float(self.statistics.total[0]), 2.0)
@@ -41,11 +43,13 @@ class RankingUCB(CheckedLearner):
         arms = len(block.arms)
         observe(self.statistics, arms - 1, float(sum(outcome.rest) / arms))
 
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": len(self.order), "order": list(self.order)}
+    def cycles(self) -> list[tuple[int, ...]]:
+        """Return the cycles of the ranking policies, from one arm to all."""
+        return [self.order[:arms] for arms in range(1, self.arms + 1)]
 
-    def _progress(self) -> dict[str, Any]:
-        return written(self.statistics)
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        restore(self.statistics, progress)
+    def play_compiled(
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+    ) -> int:
+        """Play until the horizon or until the log is full, and return how many runs it holds."""
+        order = np.array(self.order)
+        return play_rankings(table, self.statistics, order, horizon, noisy, generator, log)

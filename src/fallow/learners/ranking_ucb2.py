@@ -1,13 +1,14 @@
 """UCB2 over ranking policies: close to the better of pi_ucb and pi_low, whatever the gap."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
+from fallow.arrays import IntArray
 from fallow.kernels.confidence import upper_bound
-from fallow.learners.policy_rewards import PolicyRewards, checked_order
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.policy_rewards import PolicyRewards
+from fallow.protocol import Block, Outcome
 
 
 class RankingUCB2(CheckedLearner):
@@ -25,12 +26,10 @@ class RankingUCB2(CheckedLearner):
 
     Parameters
     ----------
-    arms
-        Number of arms, k.
+    order
+        The arms by decreasing baseline, which the algorithm must know: `instance.order`.
     alpha
         Growth of the epochs, between 0 and 1. Larger values switch less.
-    order
-        The arms by decreasing baseline, which the algorithm must know; 0, 1, ... by default.
     first_epoch
         Pulls that count in the first epoch of each policy, at least.
 
@@ -41,19 +40,20 @@ class RankingUCB2(CheckedLearner):
 
     Examples
     --------
-    >>> learner = RankingUCB2(arms=2)
+    >>> learner = RankingUCB2(order=[1, 0])
     >>> learner.ask()
-    Block(arms=(0,), plays=17)
+    Block(arms=(1,), plays=17)
     """
 
     def __init__(
         self,
-        arms: int,
+        order: Sequence[int] | IntArray,
         alpha: float = 0.9,
-        order: Sequence[int] | None = None,
         first_epoch: int = 16,
     ) -> None:
-        self.rewards = PolicyRewards(checked_order(arms, order))
+        self.rewards = PolicyRewards(order)
+        self.order = self.rewards.order
+        self.arms = len(self.order)
         self.alpha = checks.chance("alpha", alpha)
         self.first_epoch = checks.whole_number("first_epoch", first_epoch, minimum=1)
 
@@ -72,17 +72,3 @@ class RankingUCB2(CheckedLearner):
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.rewards.credit(block, outcome)
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": len(self.rewards.order),
-            "alpha": self.alpha,
-            "order": list(self.rewards.order),
-            "first_epoch": self.first_epoch,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return self.rewards.written()
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.rewards.restore(progress)

@@ -9,6 +9,7 @@ from fallow.instance import Instance
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.explore_then_commit import ExploreThenCommit
 from fallow.learners.follow import Follow
 from fallow.learners.isi_comb_ucb1 import ISICombUCB1
@@ -25,7 +26,7 @@ from fallow.planners.greedy import greedy
 from fallow.planners.plan import plan
 from fallow.planners.ranking import ghost
 from fallow.planners.whittle import whittle
-from fallow.protocol import CheckedLearner, Learner
+from fallow.protocol import Learner
 
 
 def _following(planner: Callable[[Instance], Plan]) -> Callable[[Instance], Follow]:

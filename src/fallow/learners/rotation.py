@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -11,14 +10,15 @@ from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.confidence import rises, upper_bounds
-from fallow.kernels.rotation import best_start, plays_until_doubling, pulls_until_doubling
+from fallow.kernels.cycles import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners.cell_rewards import Cells
+from fallow.learners.checked_learner import CheckedLearner
 from fallow.planners.beam import beam
 from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plan import HEURISTICS, MAX_STATES
 from fallow.planners.whittle import whittle
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.protocol import Block, Outcome
 
 SMALL = 256
 """Cells up to which "auto" plans by beam search; beyond, by index."""
@@ -155,21 +155,3 @@ class Rotation(CheckedLearner):
         ):
             self.bound *= 2
             self.cells.widen(self._columns() - 1)
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "arms": self.arms,
-            "max_delay": self.max_delay,
-            "switching_cost": self.switching_cost,
-            "planner": self.planner,
-            "exploration": self.exploration,
-        }
-
-    def _progress(self) -> dict[str, Any]:
-        return {"bound": self.bound, "cycle": list(self.cycle), "cells": self.cells.written()}
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self.bound = progress["bound"]
-        self.cycle = tuple(progress["cycle"])
-        self.cells.widen(self._columns() - 1)
-        self.cells.restore(progress["cells"])

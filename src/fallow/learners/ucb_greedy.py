@@ -1,11 +1,11 @@
 """UCB-Greedy, the learner of blocking bandits (Basu, Sen, Sanghavi and Shakkottai 2019)."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fallow import checks
-from fallow.protocol import Block, CheckedLearner, Outcome
+from fallow.learners.checked_learner import CheckedLearner
+from fallow.protocol import Block, Outcome
 
 
 class UCBGreedy(CheckedLearner):
@@ -73,20 +73,3 @@ class UCBGreedy(CheckedLearner):
             self._sums[arm] += float(outcome.first[0])
         self._last[arm] = self._rounds
         self._rounds += 1
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"arms": self.arms, "delays": self.delays.copy()}
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            "rounds": self._rounds,
-            "last": self._last.copy(),
-            "counts": self._counts.copy(),
-            "sums": self._sums.copy(),
-        }
-
-    def _restore(self, progress: Mapping[str, Any]) -> None:
-        self._rounds = progress["rounds"]
-        self._last = list(progress["last"])
-        self._counts = list(progress["counts"])
-        self._sums = list(progress["sums"])

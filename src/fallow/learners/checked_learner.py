@@ -1,0 +1,100 @@
+"""What all learners of the package share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fallow import checks
+from fallow.learners.codec import SavedLearner
+from fallow.protocol import Block, Outcome
+
+
+class CheckedLearner(SavedLearner, ABC):
+    """A learner that refuses what it did not ask for, and can be saved at any moment.
+
+    A subclass says how it chooses and learns. It keeps each argument of its constructor as an
+    attribute of the same name, and sets all its attributes there.
+
+    Examples
+    --------
+    >>> class InTurn(CheckedLearner):
+    ...     def __init__(self, arms):
+    ...         self.arms = arms
+    ...         self.pulls = 0
+    ...
+    ...     def _choose(self):
+    ...         return Block((self.pulls % self.arms,))
+    ...
+    ...     def _learn(self, block, outcome):
+    ...         self.pulls += 1
+    >>> learner = InTurn(arms=3)
+    >>> learner.tell(learner.ask(), Outcome(first=[1.0], rest=[0.0]))
+    >>> InTurn.from_state(learner.state()).ask()
+    Block(arms=(1,), plays=1)
+    """
+
+    pending: Block | None = None
+    """The block that was asked for and whose outcome was not told yet."""
+    play_compiled: Any = None
+    """The compiled loop, of those that have one (`fallow.protocol.CompiledLearner`)."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Take the parent's compiled loop away if this class decides or learns otherwise."""
+        super().__init_subclass__(**options)
+        decides = _first_place(cls, "ask", "tell", "_choose", "_learn")
+        if decides < _first_place(cls, "play_compiled"):
+            cls.play_compiled = None
+
+    def ask(self) -> Block:
+        """Return the block to play next, the same one until its outcome is told."""
+        if self.pending is None:
+            self.pending = self._choose()
+        return self.pending
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        """Take in what the block that was asked for has earned.
+
+        Raises
+        ------
+        ValueError
+            If the block is not the one asked for or the outcome cannot be its own; the learner is
+            then as it was.
+        """
+        if self.pending is None or block != self.pending:
+            raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
+        _check_rewards("outcome.first", outcome.first, len(block.arms), largest=1)
+        _check_rewards("outcome.rest", outcome.rest, len(block.arms), largest=block.plays - 1)
+        self._learn(block, outcome)
+        self.pending = None
+
+    @abstractmethod
+    def _choose(self) -> Block: ...
+
+    @abstractmethod
+    def _learn(self, block: Block, outcome: Outcome) -> None: ...
+
+
+def _first_place(cls: type, *names: str) -> int:
+    """Return the place, among a class and its parents, of the first that defines a name."""
+    owners = [any(name in vars(parent) for name in names) for parent in cls.__mro__]
+    return owners.index(True)
+
+
+def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:
+    plain = type(rewards) is list and len(rewards) == positions
+    if plain and all(type(reward) is float and 0 <= reward <= largest for reward in rewards):
+        return  # as the simulator tells them; what follows says what is wrong
+    numbers = checks.numbers(argument, rewards, dimensions=1)
+    if len(numbers) != positions:
+        raise ValueError(
+            f"{argument} must have one number for each of the block's {positions} arms, "
+            f"got {len(numbers)}"
+        )
+    # A sum of rewards may carry a rounding error.
+    wrong = np.flatnonzero(~((numbers >= -1e-9) & (numbers <= largest * (1 + 1e-9))))
+    if wrong.size:
+        raise ValueError(
+            f"{argument} must lie in [0, {largest}], got {numbers[wrong[0]]} at position {wrong[0]}"
+        )
