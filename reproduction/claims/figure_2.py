@@ -17,12 +17,13 @@ from reproduction.claims.claim import Claim, Finding, verdict
 from reproduction.claims.studies import (
     HORIZON,
     compare,
+    describe,
     is_above_zero,
     pi_low,
     pi_ucb,
     play_both,
-    written,
 )
+from reproduction.totals import switches
 
 
 def policy_gap(instance: Instance) -> float:
@@ -35,7 +36,7 @@ def _check_average_gap() -> Finding:
     gaps = estimate(np.array([policy_gap(catalog.figure2(seed)) for seed in range(2000)]))
     low_end, high_end = gaps.mean - gaps.half_width, gaps.mean + gaps.half_width
     return Finding(
-        f"{gaps.mean:.4f} +- {gaps.half_width:.4f} over 2,000 draws of the delays",
+        f"{gaps.mean:.4f} ± {gaps.half_width:.4f} over 2,000 draws of the delays",
         verdict(bool(low_end >= 0.05 and high_end < 0.15)),
     )
 
@@ -78,7 +79,7 @@ def _check_printed() -> Finding:
         study.regret(name, switching_cost=1)[:, -1].reshape(-1, 5).mean(axis=1)
         for name in study.learners
     )
-    before, after = study.switches[0].T
+    before, after = switches(study, "pi_low").T
     flat = int((before == after).sum())
     ucb_met = ucb.min() <= PRINTED_UCB <= ucb.max()
     low_met = low.min() <= PRINTED_LOW <= low.max()
@@ -96,7 +97,7 @@ PRINTED = Claim(
     statement=f"The curve of pi_ucb ends at about {PRINTED_UCB}; that of pi_low ends at about "
     f"{PRINTED_LOW}, and is flat from about round {PRINTED_FLAT} on.",
     method="Figure 2's family with unit cost: whether averages of five runs, as in the paper, "
-    "reach to both values, and whether pi_low stops switching by then in any run.",
+    "reach both values, and whether pi_low stops switching by then in any run.",
     expected="does not hold",
     check=_check_printed,
 )
@@ -121,8 +122,8 @@ def _check_oversampling() -> Finding:
     by_ucb = _rounds_on_worse_policies(pi_ucb, runs=200)
     more = estimate(by_low - by_ucb)
     return Finding(
-        f"of 1,000 rounds {written(estimate(by_low))} go to worse policies under pi_low, "
-        f"{written(estimate(by_ucb))} under pi_ucb, difference {written(more)}",
+        f"of 1,000 rounds {describe(estimate(by_low))} go to worse policies under pi_low, "
+        f"{describe(estimate(by_ucb))} under pi_ucb, difference {describe(more)}",
         verdict(is_above_zero(more)),
     )
 
@@ -171,10 +172,9 @@ LOW_STOPS = Claim(
 def _check_ucb_explores() -> Finding:
     instance = catalog.figure2(seed=5)
     rounds = [10**power for power in range(4, 8)]
-    study = replicate(
-        instance, lambda drawn, _: pi_ucb(drawn), rounds[-1], runs=10, seed=0, checkpoints=rounds
-    )
-    first, second, third = np.diff(study.switches[0].mean(axis=0))
+    learners = {"pi_ucb": lambda drawn, _: pi_ucb(drawn)}
+    study = replicate(instance, learners, rounds[-1], runs=10, seed=0, checkpoints=rounds)
+    first, second, third = np.diff(switches(study, "pi_ucb").mean(axis=0))
     steady = first / 2 <= second <= 2 * first and second / 2 <= third <= 2 * second
     return Finding(
         f"{first:,.0f}, {second:,.0f}, {third:,.0f} switches from T = 10^4 to 10^5, to 10^6, to "

@@ -9,6 +9,7 @@ from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.replicate import Family, Replication, replicate
 from fallow.simulate import Rewards
+from reproduction.text import format_estimate
 
 HORIZON = 1000
 """Rounds of the paper's figures."""
@@ -43,8 +44,8 @@ class Comparison(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"regret of pi_ucb {written(self.ucb)}, of pi_low {written(self.low)}, "
-            f"difference {written(self.more)}"
+            f"regret of pi_ucb {describe(self.ucb)}, of pi_low {describe(self.low)}, "
+            f"difference {describe(self.more)}"
         )
 
 
@@ -76,10 +77,10 @@ def compare(
     return Comparison(estimate(ucb), estimate(low), estimate(ucb - low))
 
 
-def written(number: Estimate) -> str:
-    """Write a mean with its 95 % interval."""
+def describe(number: Estimate) -> str:
+    """Return a mean with its 95 % interval, in whole numbers from 100 on."""
     form = ",.0f" if abs(number.mean) >= 100 else ".1f"
-    return f"{number.mean:{form}} +- {number.half_width:{form}}"
+    return format_estimate(float(number.mean), float(number.half_width), form)
 
 
 def is_above_zero(number: Estimate) -> bool:
