@@ -34,7 +34,7 @@ def tournament_command(
         from fallow.cli.progress import stage
         from fallow.figures import heat_figure, image
         from fallow.files import write_whole
-        from reproduction.tournament import markdown, matrix, standings, written
+        from reproduction.tournament import markdown, matrix, standings, standings_json
 
         specs = load_specs(files)
         table = []
@@ -42,7 +42,7 @@ def tournament_command(
             run_spec(file, spec, out, rows=True)
             with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as bar:
                 table += standings(out / spec.name, bar.advance)[1]
-        write_whole(out / "standings.json", written(table))
+        write_whole(out / "standings.json", standings_json(table))
         learners, families, shares = matrix(table)
         for kind in ("svg", "png"):
             picture = image(lambda: heat_figure(learners, families, shares), kind)
