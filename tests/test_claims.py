@@ -243,6 +243,13 @@ def test_claims_are_printed_with_their_verdicts() -> None:
     assert all(line == line.rstrip() for line in output.splitlines())
 
 
+def test_the_counts_stay_on_one_line() -> None:
+    output = run("claims", "theorem-2-equal-delays", "greedy-ratio", "greedy", app=app)
+    assert output.splitlines()[-1] == (
+        "2 claims of the paper: 1 holds, 1 does not hold; 1 variant of its claims: 1 holds"
+    )
+
+
 def test_json_has_one_row_a_claim() -> None:
     (row,) = json.loads(run("claims", "theorem-2-equal-delays", "--json", app=app))
     claim = BY_NAME["theorem-2-equal-delays"]

@@ -77,4 +77,4 @@ def _print_results(results: Sequence[tuple[Claim, Finding]]) -> None:
         )
         for line in (claim.statement, f"Checked: {claim.method}", f"Measured: {finding.measured}"):
             console.print(Text(indent(fill(line, console.width - 4), "    ")))
-    console.print(f"\n{count_verdicts(results)}")
+    console.print(f"\n{count_verdicts(results)}", soft_wrap=True)
