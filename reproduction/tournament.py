@@ -8,18 +8,33 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.intervals import estimate
+from fallow.intervals import estimate, format_estimate
+from fallow.learners.registry import LEARNERS
 from fallow.planners.optimal import within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.simulate import simulate
 from fallow.studies.folder import read_results
 from fallow.studies.result import Result
 from fallow.studies.spec import Spec
+from reproduction.text import format_range, markdown_table
+
+PLANS = ("ghost", "greedy", "whittle", "plan")
+"""Names that follow a plan made with full knowledge, of the first stage where means drift."""
+KNOWLEDGE = {
+    "instance": "the whole instance",
+    "order": "the order of the arms",
+    "delays": "the delay of each arm",
+    "max_delay": "a bound on the delays",
+}
+"""By argument, what a learner that has it is told."""
+MISSPECIFIED = ("drifting baselines", "falling payoffs", "delays above the bound")
+"""Families on which something that learners assume or are told is wrong."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +45,8 @@ class Standing:
     ----------
     family, learner
         Names; the family's is the title of its spec.
-    runs, horizon
-        How often and how long it was played.
+    runs, horizon, seed
+        How often and how long it was played, and where the randomness came from.
     share, share_half_width
         Of the optimum's reward that was earned, or of the upper bound's where the optimum is out of
         reach.
@@ -51,6 +66,7 @@ class Standing:
     learner: str
     runs: int
     horizon: int
+    seed: int
     share: float
     share_half_width: float
     regret_against_ghost: dict[str, float]
@@ -97,6 +113,7 @@ def _standing(spec: Spec, studies: Sequence[Result], learner: str) -> Standing:
         learner,
         spec.runs * len(spec.points),
         int(final),
+        spec.seed,
         share,
         share_half_width,
         {cost: mean for cost, (mean, _) in against_ghost.items()},
@@ -125,14 +142,14 @@ def _seconds(spec: Spec, learner: str) -> float:
     return min(times)
 
 
-def written(table: Sequence[Standing]) -> bytes:
+def standings_json(table: Sequence[Standing]) -> bytes:
     """Return the standings as a JSON file."""
     rows = ",\n".join(json.dumps(asdict(standing)) for standing in table)
     return f"[\n{rows}\n]\n".encode()
 
 
 def load_standings(path: Path) -> list[Standing]:
-    """Read the standings that `written` wrote."""
+    """Read the standings that `standings_json` wrote."""
     try:
         return [Standing(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError) as error:
@@ -145,7 +162,7 @@ def matrix(table: Sequence[Standing]) -> tuple[list[str], list[str], FloatArray]
     played = [
         [standing.learner for standing in table if standing.family == family] for family in families
     ]
-    # In the order of the family that most took part in.
+    # In the order of the family with the most learners.
     everyone = sorted(played, key=len, reverse=True)
     learners = list(dict.fromkeys(learner for group in everyone for learner in group))
     shares = np.full((len(learners), len(families)), math.nan)
@@ -155,67 +172,110 @@ def matrix(table: Sequence[Standing]) -> tuple[list[str], list[str], FloatArray]
     return learners, families, shares
 
 
+def describe_knowledge(learners: Sequence[str]) -> str:
+    """Say which learners are told what beside the number of arms, as their arguments have it."""
+    told: dict[str, list[str]] = {}
+    for learner in learners:
+        arguments = signature(LEARNERS[learner]).parameters if learner in LEARNERS else {}
+        for argument in KNOWLEDGE.keys() & arguments.keys():
+            told.setdefault(argument, []).append(learner)
+    return " ".join(
+        f"Told {what}: {', '.join(told[argument])}."
+        for argument, what in KNOWLEDGE.items()
+        if argument in told
+    )
+
+
+def describe_families(table: Sequence[Standing]) -> str:
+    """Say for which families the upper bound stands for the optimum, and which break the model."""
+    families = {standing.family: standing.against_bound for standing in table}
+    bounded = [family for family, against_bound in families.items() if against_bound]
+    wrong = [family for family in families if family in MISSPECIFIED]
+    sentences = []
+    if bounded:
+        sentences.append(
+            "The optimum is out of reach, and its upper bound stands for it, on: "
+            f"{'; '.join(bounded)}."
+        )
+    if wrong:
+        sentences.append(f"What learners assume or are told is wrong on: {'; '.join(wrong)}.")
+    return " ".join(sentences)
+
+
 def markdown(table: Sequence[Standing]) -> str:
     """Return the standings as a page of the documentation."""
     learners, families, shares = matrix(table)
-    lines = [INTRODUCTION, "| family | " + " | ".join(learners) + " |"]
-    lines.append("|---" * (len(learners) + 1) + "|")
+    learned = [learner not in PLANS for learner in learners]
     marks = {standing.family: " *" if standing.against_bound else "" for standing in table}
+    rows = []
     for family, row in zip(families, shares.T, strict=True):
-        learned = [learner not in PLANS for learner in learners]
         best = np.nanmax(row[learned])
         cells = [
             "" if math.isnan(share) else _cell(share, learner not in PLANS and share >= best - 5e-4)
             for learner, share in zip(learners, row, strict=True)
         ]
-        lines.append(f"| {family}{marks[family]} | " + " | ".join(cells) + " |")
+        rows.append([f"{family}{marks[family]}", *cells])
+    lines = [_introduction(table), *markdown_table(["family", *learners], rows)]
     for family in families:
-        lines += ["", f"## {family}", "", DETAILS, "|---" * 9 + "|"]
-        lines += [_row(standing) for standing in table if standing.family == family]
+        lines += _family_section([standing for standing in table if standing.family == family])
     return "\n".join([*lines, ""])
+
+
+def _introduction(table: Sequence[Standing]) -> str:
+    learners, families, _ = matrix(table)
+    followers = ", ".join(learner for learner in learners if learner in PLANS)
+    return INTRODUCTION.format(
+        learners=len(learners),
+        families=len(families),
+        runs=format_range(standing.runs for standing in table),
+        followers=f"; {followers} follow plans made with full knowledge" if followers else "",
+    )
+
+
+def _family_section(table: Sequence[Standing]) -> list[str]:
+    first = table[0]
+    costs = list(first.regret_against_ghost)
+    head = (
+        "learner",
+        "share",
+        *(f"regret against ghost, cost {cost}" for cost in costs),
+        "regret against optimum",
+        "switches",
+        "seconds per run",
+    )
+    setting = f"{first.runs:,} runs, T = {first.horizon:,}, seed {first.seed}."
+    rows = [_row(standing, costs) for standing in table]
+    return ["", f"## {first.family}", "", setting, "", *markdown_table(head, rows)]
 
 
 def _cell(share: float, bold: bool) -> str:
     return f"**{share:.3f}**" if bold else f"{share:.3f}"
 
 
-def _row(standing: Standing) -> str:
+def _row(standing: Standing, costs: Sequence[str]) -> list[str]:
     regrets = [
-        f"{mean:,.0f} ± {standing.regret_against_ghost_half_width[cost]:,.0f}"
-        for cost, mean in standing.regret_against_ghost.items()
+        (standing.regret_against_ghost[cost], standing.regret_against_ghost_half_width[cost])
+        for cost in costs
     ]
-    optimum = (
-        f"{standing.regret_against_optimum:,.0f} ± "
-        f"{standing.regret_against_optimum_half_width:,.0f}"
-    )
-    cells = (
+    regrets.append((standing.regret_against_optimum, standing.regret_against_optimum_half_width))
+    return [
         standing.learner,
-        f"{standing.share:.4f} ± {standing.share_half_width:.4f}",
-        *regrets,
-        optimum,
+        format_estimate(standing.share, standing.share_half_width, ".4f"),
+        *(format_estimate(mean, half_width, ",.0f") for mean, half_width in regrets),
         f"{standing.switches:,.1f}",
         f"{standing.seconds:.3f}",
-        f"{standing.horizon:,}",
-    )
-    return "| " + " | ".join(cells) + " |"
+    ]
 
 
-PLANS = ("ghost", "greedy", "whittle", "plan")
-"""Names that follow a plan made with full knowledge, of the first stage where means drift."""
 INTRODUCTION = """# The tournament
 
-Written by `make tournament`; do not edit. Every learner on every family of
-`reproduction/experiments/tournament`, at least 50 runs each: the share of the optimum's reward that
-was earned up to the horizon. Where a star follows the family, the optimum is out of reach, and its upper bound
-stands for it here and in the regret below. The best learner of a family is bold; ghost, greedy and
-whittle follow plans made with full knowledge.
+Written by `python -m reproduction tournament`, which `make tournament` runs; do not edit.
+{learners} learners on {families} families, {runs} runs each: the share of the optimum's reward that
+was earned up to the horizon T. Where a star follows the family, the optimum is out of reach, and
+its upper bound stands for it here and in the regret below. The best learner of a family is
+bold{followers}.
 
-All learners have their defaults. Those of `rotation` were chosen on Figure 2's family, other draws;
-those of the learners of other papers are as published, and some do better with others (a longer
-block for `isi-comb-ucb1`, less noise for `lookahead`). `rotation` is not told the switching cost,
-though it could be.
+Learners have their defaults, unless a spec sets others. The defaults of `rotation` were chosen on
+other draws of Figure 2's family ([details](rotation.md)), those of learners from other papers are
+as published. By default `rotation` is not told the switching cost.
 """
-DETAILS = (
-    "| learner | share | regret against ghost, cost 0 | cost 1 | cost 5 | regret against optimum | "
-    "switches | seconds a run | T |"
-)

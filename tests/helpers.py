@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from typer import Typer
 from typer.testing import CliRunner
 
 from fallow import Block, Outcome
@@ -41,7 +42,7 @@ learner = "{learner}"
 runner = CliRunner()
 
 
-def run_command(*words: str) -> str:
+def run_command(*words: str, app: Typer = app) -> str:
     """Return what a command prints that must succeed."""
     result = runner.invoke(app, words)
     assert result.exit_code == 0, result.output

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from functools import partial
 
 from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, UCBGreedy, catalog
-from fallow.learners import CheckedLearner, SlidingWindowUCB
+from fallow.learners import SlidingWindowUCB
 from fallow.learners.registry import LEARNERS, build_learner
 
 INSTANCE = catalog.random_geometric(arms=4, max_delay=3, seed=8)
 HORIZON = 3000
 
-VARIANTS: dict[str, Callable[[], CheckedLearner]] = {
+VARIANTS: dict[str, Callable[[], Any]] = {
     "decisive low-switch": lambda: LowSwitch([2, 0, 1, 3], HORIZON, confidence_scale=0.1),
     "plain bandit-ranker": lambda: BanditRanker(4),
     "calibrated bandit-ranker": lambda: BanditRanker(4, max_delay=3, budget=2000),
@@ -20,7 +20,7 @@ VARIANTS: dict[str, Callable[[], CheckedLearner]] = {
     "forgetful sliding-window-ucb": lambda: SlidingWindowUCB(4, window=50),
     "blocked ucb-greedy": lambda: UCBGreedy(4, delays=[9, 7, 6, 8]),
 }
-MAKERS: dict[str, Callable[[], CheckedLearner]] = VARIANTS | {
+MAKERS: dict[str, Callable[[], Any]] = VARIANTS | {
     name: partial(build_learner, name, INSTANCE, HORIZON, 3) for name in LEARNERS
 }
 """How a fresh learner is made, for 4 arms, delays up to 3 and HORIZON rounds."""
@@ -29,7 +29,7 @@ MAKERS: dict[str, Callable[[], CheckedLearner]] = VARIANTS | {
 class Spy:
     """Passes everything on, so that the learner is played through `ask` and `tell`."""
 
-    def __init__(self, learner: CheckedLearner, stop: int = 10**9) -> None:
+    def __init__(self, learner: Any, stop: int = 10**9) -> None:
         self.learner, self.stop = learner, stop
         self.blocks: list[Block] = []
         self.outcomes: list[Outcome] = []

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import run_command as run
-from helpers import runner
+from helpers import run_command, runner
 
 from fallow import (
     BanditRanker,
@@ -60,6 +59,23 @@ def test_texts_are_plain_sentences() -> None:
             assert "  " not in text
         assert claim.statement.endswith(".")
         assert claim.method.endswith(".")
+
+
+def test_a_variant_is_not_counted_as_a_claim_of_the_paper() -> None:
+    """Theorem 2 is one claim of the paper, though we check it in three forms."""
+    theorem_2 = [claim for claim in CLAIMS if claim.place == "section 5, Theorem 2"]
+    assert [claim.variant_of for claim in theorem_2] == ["", "theorem-2", "theorem-2"]
+    assert {claim.variant_of for claim in CLAIMS} == {"", "theorem-2"}
+    findings = [(claim, Finding("", claim.expected)) for claim in theorem_2]
+    assert claim_module.count_verdicts(findings) == (
+        "1 claim of the paper: 1 does not hold; "
+        "2 variants of its claims: 1 holds, 1 holds as repaired"
+    )
+    assert claim_module.count_verdicts(findings[1:2]) == "1 variant of its claims: 1 holds"
+    holding = [claim for claim in CLAIMS if claim.expected == "holds" and not claim.variant_of]
+    everything = [(claim, Finding("", claim.expected)) for claim in CLAIMS]
+    expected = f"{len(CLAIMS) - 2} claims of the paper: {len(holding)} hold, "
+    assert claim_module.count_verdicts(everything).startswith(expected)
 
 
 def test_every_claim_file_is_listed() -> None:
@@ -221,17 +237,24 @@ def test_what_is_broken_changes_the_verdict(
 
 
 def test_claims_are_printed_with_their_verdicts() -> None:
-    output = run("claims", "not-monotone", "greedy-ratio")
+    output = run_command("claims", "not-monotone", "greedy-ratio", app=app)
     assert re.search(r"^does not hold  greedy-ratio  section 3, the example$", output, re.MULTILINE)
     assert output.index("greedy-ratio") < output.index("not-monotone")
     assert "Measured: g = 0.5000, 0.6250, 0.7222 as printed" in output
-    assert "2 claims: 0 hold, 1 hold as repaired, 1 do not hold" in output
+    assert "2 claims of the paper: 1 holds as repaired, 1 does not hold\n" in output
     assert all(line == line.rstrip() for line in output.splitlines())
 
 
+def test_the_counts_stay_on_one_line() -> None:
+    output = run_command("claims", "theorem-2-equal-delays", "greedy-ratio", "greedy", app=app)
+    assert output.splitlines()[-1] == (
+        "2 claims of the paper: 1 holds, 1 does not hold; 1 variant of its claims: 1 holds"
+    )
+
+
 def test_json_has_one_row_a_claim() -> None:
-    (row,) = json.loads(run("claims", "greedy-ratio", "--json"))
-    claim = BY_NAME["greedy-ratio"]
+    (row,) = json.loads(run_command("claims", "theorem-2-equal-delays", "--json", app=app))
+    claim = BY_NAME["theorem-2-equal-delays"]
     measured, verdict = claim.check()
     assert row == {
         "name": claim.name,
@@ -241,6 +264,7 @@ def test_json_has_one_row_a_claim() -> None:
         "measured": measured,
         "verdict": verdict,
         "expected": claim.expected,
+        "variant_of": "theorem-2",
     }
 
 

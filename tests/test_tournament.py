@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import runner
+from helpers import run_command
 
 from fallow import catalog, optimal
 from fallow.figures import heat_figure
@@ -16,7 +16,17 @@ from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from reproduction.cli import app
-from reproduction.tournament import load_standings, markdown, matrix, standings
+from reproduction.tournament import (
+    MISSPECIFIED,
+    Standing,
+    describe_families,
+    describe_knowledge,
+    load_standings,
+    markdown,
+    matrix,
+    standings,
+    standings_json,
+)
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
@@ -49,9 +59,7 @@ def test_every_family_and_learner_takes_part() -> None:
     assert played == set(LEARNERS) - {"bandit-ranker", "plan"}
     arms = [spec.first_instance().arms for spec in specs]
     assert max(arms) == 100
-    assert {"falling payoffs", "drifting baselines", "delays above the bound"} <= {
-        spec.title for spec in specs
-    }
+    assert set(MISSPECIFIED) <= {spec.title for spec in specs}
 
 
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
@@ -77,12 +85,12 @@ def test_standings_are_means_over_runs_and_the_sweep(folder: Path) -> None:
     _, (rotation, ghost) = standings(folder)
     _, studies = read_results(folder)
     assert (rotation.family, rotation.learner, rotation.runs) == ("A family", "rotation", 8)
-    assert rotation.horizon == 500
+    assert (rotation.horizon, rotation.seed) == (500, 3)
     optima = [optimal(catalog.figure3(epsilon)).gain for epsilon in (-0.1, 0.1)]
     shares = [
         float(reward) / (500 * optimum)
         for study, optimum in zip(studies, optima, strict=True)
-        for reward in study.rewards[0, :, -1]
+        for reward in study.rewards[:, 0, -1]
     ]
     assert rotation.share == pytest.approx(np.mean(shares))
     assert rotation.share_half_width > 0
@@ -107,7 +115,62 @@ def test_the_matrix_has_a_gap_where_a_learner_did_not_play(folder: Path) -> None
     assert texts == [f"{rotation.share:.2f}", "0.25", "1.00"]
     page = markdown(table)
     assert f"| A family | **{rotation.share:.3f}** | 0.999 |" in page
-    assert "| B | C * | **0.250** |" in page
+    assert r"| B \| C * | **0.250** |  |" in page
+
+
+def _standing(costs: tuple[str, ...]) -> Standing:
+    regrets = {cost: float(place) for place, cost in enumerate(costs)}
+    return Standing("A", "rotation", 70, 500, 9, 0.5, 0.1, regrets, regrets, 3, 1, 2, 0.1, True)
+
+
+@pytest.mark.parametrize("costs", [("0", "5"), ("0.25", "1", "2", "4")])
+def test_the_page_has_the_costs_of_the_standings(costs: tuple[str, ...]) -> None:
+    head, line, row = markdown([_standing(costs)]).split("\n\n")[-1].splitlines()
+    heads = [cell.strip() for cell in head.split("|")[1:-1]]
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert heads[2:-3] == [f"regret against ghost, cost {cost}" for cost in costs]
+    assert cells[2:-3] == [f"{place} ± {place}" for place in range(len(costs))]
+    assert line.count("---") == len(heads)
+
+
+def test_the_page_has_the_numbers_of_its_own_standings() -> None:
+    page = markdown([_standing(("0",)), replace(_standing(("0",)), family="B", runs=50, seed=8)])
+    assert "1 learners on 2 families, 50 to 70 runs each" in page
+    assert "## A\n\n70 runs, T = 500, seed 9.\n" in page
+    assert "## B\n\n50 runs, T = 500, seed 8.\n" in page
+    assert "follow plans" not in page
+
+
+def test_what_learners_are_told_is_said() -> None:
+    told = describe_knowledge(["low-switch", "ucb-greedy", "rotation", "ucb1", "ghost", "mine"])
+    assert told == (
+        "Told the whole instance: ghost. Told the order of the arms: low-switch. "
+        "Told the delay of each arm: ucb-greedy. Told a bound on the delays: rotation."
+    )
+
+
+def test_families_that_are_different_are_named_only_if_they_were_played() -> None:
+    bounded = _standing(("0",))
+    drifting = replace(bounded, family="drifting baselines", against_bound=False)
+    assert describe_families([drifting]) == (
+        "What learners assume or are told is wrong on: drifting baselines."
+    )
+    assert describe_families([bounded]).endswith("stands for it, on: A.")
+    assert describe_families([replace(bounded, against_bound=False)]) == ""
+
+
+def test_the_documented_standings_are_those_of_the_specs() -> None:
+    path = ROOT / "docs" / "tournament.json"
+    table = load_standings(path)
+    assert standings_json(table) == path.read_bytes()
+    assert (ROOT / "docs" / "tournament.md").read_text(encoding="utf-8") == markdown(table)
+    specs = {spec.title: spec for spec in map(load_spec, FAMILIES)}
+    assert {standing.family for standing in table} == set(specs)
+    for standing in table:
+        spec = specs[standing.family]
+        runs = spec.runs * len(spec.points)
+        assert (standing.runs, standing.seed) == (runs, spec.seed)
+        assert list(standing.regret_against_ghost) == [f"{cost:g}" for cost in spec.switching_costs]
 
 
 def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:
@@ -116,8 +179,7 @@ def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:
         files.append(tmp_path / f"{name}.toml")
         files[-1].write_text(SPEC.format(title=name), encoding="utf-8")
     words = ["tournament", *map(str, files), "--out", str(tmp_path / "out")]
-    result = runner.invoke(app, [*words, "--page", str(tmp_path / "page.md")])
-    assert result.exit_code == 0, result.stderr
+    run_command(*words, "--page", str(tmp_path / "page.md"), app=app)
     table = load_standings(tmp_path / "out" / "standings.json")
     assert [standing.family for standing in table] == ["one", "one", "two", "two"]
     assert (tmp_path / "out" / "standings.png").read_bytes().startswith(b"\x89PNG")

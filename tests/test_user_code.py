@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +125,7 @@ def test_a_spec_runs_no_code_unless_that_is_allowed(project: str) -> None:
     songs = load(f"{project}:two_songs", Path.cwd())
     make = learner_factory(f"{project}:RoundRobin", 200)
     for better, found in zip((0.6, 0.9), results, strict=True):
-        alone = replicate(lambda seed, better=better: songs(better, seed), make, 200, 12, seed=4)
+        alone = replicate(partial(songs, better), make, 200, 12, seed=4)
         np.testing.assert_array_equal(found.rewards, alone.rewards)
     # What was run can be looked at without running it again.
     assert runner.invoke(app, ["summarize", "out"]).exit_code == 0

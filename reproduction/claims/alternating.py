@@ -61,8 +61,8 @@ def _check_figure1() -> Finding:
     allowed = np.sqrt(np.arange(1, 8) / (2 * plays) * math.log(2 * off.size / 1e-6))
     return Finding(
         f"without noise within {max(exact, ROUNDING):.0e} for all pairs of {len(drawn)} instances; "
-        f"with noise at "
-        f"most {(off / allowed).max():.2f} of the interval allowed for {plays} plays a pair",
+        f"with noise at most {(off / allowed).max():.2f} of the interval allowed for {plays} plays "
+        "per pair",
         verdict(bool(exact < ROUNDING and (off <= allowed).all())),
     )
 
@@ -79,7 +79,7 @@ FIGURE_1 = Claim(
 )
 
 
-def _with_two_best(draws: int) -> Iterator[tuple[Instance, int]]:
+def _draw_with_two_best(draws: int) -> Iterator[tuple[Instance, int]]:
     """Yield random instances in which pi_m and the policy over all arms are best, with that m.
 
     The last baseline solves g(n) = g(m); draws for which it does not lie below the others are left
@@ -110,7 +110,7 @@ def _advantage(instance: Instance, fewer: int, more: int) -> float:
 
 
 def _check_fact1() -> Finding:
-    drawn = list(_with_two_best(draws=2000))
+    drawn = list(_draw_with_two_best(draws=2000))
     advantages = np.array([_advantage(instance, m, instance.arms) for instance, m in drawn])
     higher, lower = advantages > ROUNDING, advantages < -ROUNDING
     rested = Instance.b2dep([1, 0.5], delays=[1, 1], decay=[0.25])

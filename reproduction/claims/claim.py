@@ -1,10 +1,16 @@
 """A claim of the paper, how it is checked, and what a check finds."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Verdict = Literal["holds", "holds as repaired", "does not hold"]
+PLURALS: dict[Verdict, str] = {
+    "holds": "hold",
+    "holds as repaired": "hold as repaired",
+    "does not hold": "do not hold",
+}
 
 
 class Finding(NamedTuple):
@@ -16,7 +22,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper with its check.
+    """A claim of the paper, or a variant of one, with its check.
 
     Attributes
     ----------
@@ -32,6 +38,8 @@ class Claim:
         The verdict that we know to be right; any other is a surprise.
     check
         Measures and judges; seeded, so it finds the same every time.
+    variant_of
+        Name of the paper's claim that this one restricts or repairs; empty for the paper's own.
     """
 
     name: str
@@ -40,6 +48,12 @@ class Claim:
     method: str
     expected: Verdict
     check: Callable[[], Finding]
+    variant_of: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Where the paper says it, and whether it says it so."""
+        return f"{self.place}; variant of {self.variant_of}" if self.variant_of else self.place
 
 
 def verdict(holds: bool, repaired: bool = False) -> Verdict:
@@ -58,3 +72,26 @@ def run(
         findings.append((claim, claim.check()))
         on_claim(1)
     return findings
+
+
+def count_verdicts(findings: Sequence[tuple[Claim, Finding]]) -> str:
+    """Say how the claims of the paper came out, and how our variants of them did."""
+    own = Counter(finding.verdict for claim, finding in findings if not claim.variant_of)
+    variants = Counter(finding.verdict for claim, finding in findings if claim.variant_of)
+    groups = (("claim", "of the paper", own), ("variant", "of its claims", variants))
+    return "; ".join(
+        f"{_count(verdicts.total(), noun)} {origin}: {_list_counts(verdicts)}"
+        for noun, origin, verdicts in groups
+        if verdicts
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _list_counts(verdicts: Counter[Verdict]) -> str:
+    found = ((verdicts[verdict], verdict, plural) for verdict, plural in PLURALS.items())
+    return ", ".join(
+        f"{number} {one if number == 1 else several}" for number, one, several in found if number
+    )

@@ -21,7 +21,6 @@ from reproduction.claims.studies import (
     pi_low,
     pi_ucb,
     play_both,
-    written,
 )
 
 
@@ -35,7 +34,7 @@ def _check_average_gap() -> Finding:
     gaps = estimate(np.array([policy_gap(catalog.figure2(seed)) for seed in range(2000)]))
     low_end, high_end = gaps.mean - gaps.half_width, gaps.mean + gaps.half_width
     return Finding(
-        f"{gaps.mean:.4f} +- {gaps.half_width:.4f} over 2,000 draws of the delays",
+        f"{gaps.mean:.4f} ± {gaps.half_width:.4f} over 2,000 draws of the delays",
         verdict(bool(low_end >= 0.05 and high_end < 0.15)),
     )
 
@@ -96,7 +95,7 @@ PRINTED = Claim(
     statement=f"The curve of pi_ucb ends at about {PRINTED_UCB}; that of pi_low ends at about "
     f"{PRINTED_LOW}, and is flat from about round {PRINTED_FLAT} on.",
     method="Figure 2's family with unit cost: whether averages of five runs, as in the paper, "
-    "reach to both values, and whether pi_low stops switching by then in any run.",
+    "reach both values, and whether pi_low stops switching by then in any run.",
     expected="does not hold",
     check=_check_printed,
 )
@@ -121,8 +120,8 @@ def _check_oversampling() -> Finding:
     by_ucb = _rounds_on_worse_policies(pi_ucb, runs=200)
     more = estimate(by_low - by_ucb)
     return Finding(
-        f"of 1,000 rounds {written(estimate(by_low))} go to worse policies under pi_low, "
-        f"{written(estimate(by_ucb))} under pi_ucb, difference {written(more)}",
+        f"of 1,000 rounds {estimate(by_low)} go to worse policies under pi_low, "
+        f"{estimate(by_ucb)} under pi_ucb, difference {more}",
         verdict(is_above_zero(more)),
     )
 

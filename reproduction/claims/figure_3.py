@@ -71,7 +71,7 @@ FIGURE_3_PRINTED = Claim(
     name="figure-3-printed",
     place="section 8, Figure 3",
     statement="With Bernoulli rewards the curves of pi_ucb and pi_low end at about 298 and 10 with "
-    "unit cost, and at about -35 and -1 without; repaired: so they do when feedback is the "
+    "unit cost, and at about -35 and -1 without; repaired: they do when feedback is the "
     "expectation.",
     method="Mean regrets at T = 1,000, which have to be within 5 of the values read off the "
     "figure, from 200 runs and without noise.",
@@ -80,7 +80,7 @@ FIGURE_3_PRINTED = Claim(
 )
 
 
-def _with_large_gap(seed: int) -> Instance:
+def _draw_with_large_gap(seed: int) -> Instance:
     """Return a draw of Figure 2's family whose gap is at least 0.1."""
     numbers = np.random.SeedSequence(seed).generate_state(100)
     draws = (catalog.figure2(int(number)) for number in numbers)
@@ -90,7 +90,7 @@ def _with_large_gap(seed: int) -> Instance:
 def _check_summary() -> Finding:
     equal = compare(catalog.figure3(), HORIZON, runs=200, switching_cost=1)
     by_horizon = {
-        power: compare(_with_large_gap, 10**power, runs, switching_cost=1)
+        power: compare(_draw_with_large_gap, 10**power, runs, switching_cost=1)
         for power, runs in ((3, 100), (4, 60), (5, 40))
     }
     listed = "; ".join(

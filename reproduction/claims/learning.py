@@ -68,8 +68,8 @@ def _check_theorem3() -> Finding:
     worst = [horizon * float(np.ptp(ranking_gains(instance))) for instance in instances]
     breaks = sum(regret > bound for regret in worst)
     return Finding(
-        f"200 runs within the bound at T = {'; '.join(parts)}. The worst policy alone would break "
-        f"the last one in {breaks} of {len(instances)} instances",
+        f"{len(regrets)} runs within the bound at T = {'; '.join(parts)}. The worst policy alone "
+        f"would break the last one in {breaks} of {len(instances)} instances",
         verdict(enough and breaks > len(instances) / 2),
     )
 

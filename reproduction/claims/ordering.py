@@ -13,7 +13,7 @@ DELTA = 0.1
 ENOUGH = 10**7
 
 
-def _ranked(instance: Instance, max_delay: int | None, seed: int) -> BanditRanker:
+def _rank(instance: Instance, max_delay: int | None, seed: int) -> BanditRanker:
     """Return a ranker that has played the instance until it was done."""
     ranker = BanditRanker(instance.arms, DELTA, max_delay)
     simulate(instance, ranker, ENOUGH, seed, checkpoints=[ENOUGH])
@@ -25,7 +25,7 @@ def _check_theorem4() -> Finding:
     for seed in range(runs):
         baselines = np.random.default_rng(seed).permutation([0.9, 0.5, 0.1])
         instance = Instance.b2dep(baselines, delays=[2, 1, 2], decay=[0.9, 0.5])
-        ranker = _ranked(instance, max_delay=2, seed=seed)
+        ranker = _rank(instance, max_delay=2, seed=seed)
         right += ranker.order == tuple(instance.order) and not ranker.unresolved
     share = right / runs
     return Finding(
@@ -48,7 +48,7 @@ def _check_pulls() -> Finding:
     ratios = []
     for gap, runs in ((0.4, 40), (0.2, 10), (0.1, 2)):
         instance = Instance.from_means([[0.5 + gap], [0.5], [0.5 - gap]])
-        pulls = [_ranked(instance, None, seed).pulls for seed in range(runs)]
+        pulls = [_rank(instance, None, seed).pulls for seed in range(runs)]
         order = 2 / gap**2 * math.log(1 / (DELTA * gap))
         ratios.append(float(np.mean(pulls)) / order)
     listed = ", ".join(f"{ratio:.1f}" for ratio in ratios)

@@ -11,7 +11,7 @@ from reproduction.claims.claim import Claim, Finding, verdict
 from reproduction.claims.planning import TOLERANCE, greedy_choice, pulls_until_repeat
 
 
-def _drawn(seed: int, equal_delays: bool = False) -> tuple[Instance, list[float]]:
+def _draw_instance(seed: int, equal_delays: bool = False) -> tuple[Instance, list[float]]:
     """Return a random instance of up to five arms and delays up to five, and its f."""
     generator = np.random.default_rng(seed)
     arms = int(generator.integers(2, 6))
@@ -36,14 +36,14 @@ def _check_theorem2() -> Finding:
         (catalog.theorem2_counterexample(), [1.0, 1.0]),
         (catalog.theorem2_mild_counterexample(), [0.9, 0.9, 0.0, 0.0, 0.0]),
     ]
-    drawn = [_drawn(seed) for seed in range(600)]
+    drawn = [_draw_instance(seed) for seed in range(600)]
     promised = np.array([_promised_share(instance, f) for instance, f in examples + drawn])
     earned = np.array([_earned_share(instance) for instance, _ in examples + drawn])
     broken = earned < promised - TOLERANCE
     return Finding(
-        f"two examples with unlike delays promise {promised[0]:.0%} and {promised[1]:.0%} of the "
-        f"optimum, ghost earns {earned[0]:.1%} and {earned[1]:.1%}; broken in {broken[2:].sum()} "
-        f"of {len(drawn):,} random instances",
+        f"two examples with different delays promise {promised[0]:.0%} and {promised[1]:.0%} of "
+        f"the optimum, ghost earns {earned[0]:.1%} and {earned[1]:.1%}; broken in "
+        f"{broken[2:].sum()} of {len(drawn):,} random instances",
         verdict(not broken.any()),
     )
 
@@ -59,7 +59,7 @@ THEOREM_2 = Claim(
 
 
 def _check_theorem2_equal_delays() -> Finding:
-    drawn = [_drawn(seed, equal_delays=True) for seed in range(600)]
+    drawn = [_draw_instance(seed, equal_delays=True) for seed in range(600)]
     promised = np.array([_promised_share(instance, f) for instance, f in drawn])
     earned = np.array([_earned_share(instance) for instance, _ in drawn])
     kept = earned >= promised - TOLERANCE
@@ -77,11 +77,12 @@ THEOREM_2_EQUAL_DELAYS = Claim(
     method="Ghost against the exact optimum in random instances with equal delays.",
     expected="holds",
     check=_check_theorem2_equal_delays,
+    variant_of="theorem-2",
 )
 
 
 def _check_theorem2_repaired() -> Finding:
-    drawn = [_drawn(seed)[0] for seed in range(2000)]
+    drawn = [_draw_instance(seed)[0] for seed in range(2000)]
     drawn += [catalog.theorem2_counterexample(), catalog.theorem2_mild_counterexample()]
     promised = np.array([guarantee(instance).factor for instance in drawn])
     earned = np.array([_earned_share(instance) for instance in drawn])
@@ -101,11 +102,12 @@ THEOREM_2_REPAIRED = Claim(
     method="Ghost against the exact optimum in random instances and in both counterexamples.",
     expected="holds as repaired",
     check=_check_theorem2_repaired,
+    variant_of="theorem-2",
 )
 
 
 def _check_greedy_round() -> Finding:
-    drawn = [_drawn(seed)[0] for seed in range(1000)]
+    drawn = [_draw_instance(seed)[0] for seed in range(1000)]
     right = 0
     for instance in drawn:
         index = theorem2_index(instance)
@@ -113,7 +115,7 @@ def _check_greedy_round() -> Finding:
         first = instance.order[:index].tolist()
         right += pulls[:index] == first and set(pulls[index : index + 1]) <= set(first)
     return Finding(
-        f"so in {right:,} of {len(drawn):,} random instances", verdict(right == len(drawn))
+        f"true in {right:,} of {len(drawn):,} random instances", verdict(right == len(drawn))
     )
 
 
@@ -128,7 +130,7 @@ GREEDY_ROUND = Claim(
 )
 
 
-def _written(gains: FloatArray) -> str:
+def _list_gains(gains: FloatArray) -> str:
     return ", ".join(f"{gain:.4f}" for gain in gains)
 
 
@@ -138,7 +140,7 @@ def _is_as_claimed(gains: FloatArray) -> bool:
 
 def _check_not_monotone_example() -> Finding:
     gains = ranking_gains(catalog.non_monotone())
-    return Finding(f"g = {_written(gains)}", verdict(_is_as_claimed(gains)))
+    return Finding(f"g = {_list_gains(gains)}", verdict(_is_as_claimed(gains)))
 
 
 NOT_MONOTONE_EXAMPLE = Claim(
@@ -155,7 +157,7 @@ def _check_not_monotone() -> Finding:
     printed = ranking_gains(catalog.non_monotone())
     constant = ranking_gains(catalog.non_monotone_constant())
     return Finding(
-        f"g = {_written(printed)} as printed, {_written(constant)} with f = 1/2",
+        f"g = {_list_gains(printed)} as printed, {_list_gains(constant)} with f = 1/2",
         verdict(_is_as_claimed(printed), repaired=_is_as_claimed(constant)),
     )
 

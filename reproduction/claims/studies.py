@@ -43,10 +43,7 @@ class Comparison(NamedTuple):
         return is_below_zero(self.more)
 
     def __str__(self) -> str:
-        return (
-            f"regret of pi_ucb {written(self.ucb)}, of pi_low {written(self.low)}, "
-            f"difference {written(self.more)}"
-        )
+        return f"regret of pi_ucb {self.ucb}, of pi_low {self.low}, difference {self.more}"
 
 
 def play_both(
@@ -75,12 +72,6 @@ def compare(
     study = play_both(source, [horizon], runs, rewards)
     low, ucb = (study.regret(name, switching_cost=switching_cost)[:, -1] for name in study.learners)
     return Comparison(estimate(ucb), estimate(low), estimate(ucb - low))
-
-
-def written(number: Estimate) -> str:
-    """Write a mean with its 95 % interval."""
-    form = ",.0f" if abs(number.mean) >= 100 else ".1f"
-    return f"{number.mean:{form}} +- {number.half_width:{form}}"
 
 
 def is_above_zero(number: Estimate) -> bool:

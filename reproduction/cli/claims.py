@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from textwrap import fill, indent
 from typing import Annotated
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from fallow import checks
 from fallow.cli.app import user_mistakes
-from reproduction.claims.claim import Claim, Finding, run
+from reproduction.claims.claim import Claim, Finding, count_verdicts, run
 from reproduction.claims.registry import CLAIMS
 from reproduction.cli.app import app
 
@@ -61,6 +60,7 @@ def _row(claim: Claim, finding: Finding) -> dict[str, str]:
         "measured": finding.measured,
         "verdict": finding.verdict,
         "expected": claim.expected,
+        "variant_of": claim.variant_of,
     }
 
 
@@ -72,13 +72,9 @@ def _print_results(results: Sequence[tuple[Claim, Finding]]) -> None:
                 (finding.verdict, f"bold {STYLES[finding.verdict]}"),
                 "  ",
                 (claim.name, "bold"),
-                f"  {claim.place}",
+                f"  {claim.origin}",
             )
         )
         for line in (claim.statement, f"Checked: {claim.method}", f"Measured: {finding.measured}"):
             console.print(Text(indent(fill(line, console.width - 4), "    ")))
-    counts = Counter(finding.verdict for _, finding in results)
-    console.print(
-        f"\n{len(results)} claims: {counts['holds']} hold, {counts['holds as repaired']} hold as "
-        f"repaired, {counts['does not hold']} do not hold"
-    )
+    console.print(f"\n{count_verdicts(results)}", soft_wrap=True)

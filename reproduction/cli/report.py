@@ -1,5 +1,6 @@
-"""`reproduction report`: run, check, compare and show, by one command."""
+"""`reproduction report`: run the experiments, check the claims, and write one page."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from fallow.cli.app import user_mistakes
 from fallow.cli.extras import check_extras
-from fallow.cli.run import FilesArgument, draw_folder
+from fallow.cli.run import FilesArgument, load_specs, run_spec
 from reproduction.cli.app import app
 from reproduction.cli.claims import warn_of_surprises
 
@@ -15,7 +16,7 @@ from reproduction.cli.claims import warn_of_surprises
 @app.command("report")
 def report_command(
     files: FilesArgument,
-    out: Annotated[Path, typer.Option(help="Folder for the page, index.html, and the results.")],
+    out: Annotated[Path, typer.Option(help="Folder for index.html, ends.csv and the results.")],
     reproduction: Annotated[
         Path | None, typer.Option(help="Write the comparison with the paper to this Markdown file.")
     ] = None,
@@ -26,39 +27,41 @@ def report_command(
     """Run experiments, check the paper's claims, compare the planners, and write one page."""
     with user_mistakes():
         check_extras("report", "polars", "matplotlib")
-        from fallow.cli.experiment import load_specs, run_spec
         from fallow.cli.progress import stage
+        from fallow.figures import image
         from fallow.files import write_whole
-        from fallow.studies.summarize import summarize
+        from fallow.studies.draw import draw
         from fallow.studies.workers import local_workers
         from reproduction.claims.claim import run as check
         from reproduction.claims.registry import CLAIMS
-        from reproduction.report.content import DRAWS, Content, Result, compare_planners
+        from reproduction.report.content import DRAWS, Content, compare_planners
+        from reproduction.report.experiment import ends_csv, read_experiment
         from reproduction.report.page import html
         from reproduction.report.reproduction import markdown
         from reproduction.tournament import load_standings
 
         table = [] if tournament is None else load_standings(tournament)
-        kept = f"runs are kept in {out}, the same command goes on from there"
-        found = load_specs(files)
-        specs = sorted(found.values(), key=lambda spec: (spec.section, spec.name))
-        results = out / "results"
+        kept = f"runs are kept in {out}, and the same command resumes there"
+        specs = load_specs(files)
+        results = []
         with local_workers() as workers:
-            for file, spec in sorted(found.items(), key=lambda pair: pair[1].work):
-                run_spec(file, spec, results, workers)  # quick figures first
-                draw_folder(results / spec.name)
-                print(f"{results / spec.name / 'figure.png'}: {spec.title}", flush=True)
+            for file, spec in sorted(specs.items(), key=lambda pair: pair[1].work):
+                run_spec(file, spec, out / "results", workers)  # quick figures first
+                folder = out / "results" / spec.name
+                result = read_experiment(folder)
+                results.append(result)
+                write_whole(folder / "figure.svg", result.exhibit.light)
+                picture = image(partial(draw, result.spec, result.curves), "png")
+                write_whole(folder / "figure.png", picture)
+                print(f"{folder / 'figure.png'}: {spec.title}", flush=True)
+        results.sort(key=lambda result: (result.spec.section, result.spec.name))
         with stage("claims", len(CLAIMS), kept) as bar:
             findings = check(CLAIMS, bar.advance)
         with stage("instances for the planners", DRAWS, kept) as bar:
             planners = compare_planners(bar.advance)
-        shown = []
-        for spec in specs:
-            folder = results / spec.name
-            shown.append(Result(*summarize(folder), (folder / "figure.svg").read_bytes()))
-        content = Content(shown, findings, planners, table)
-        with stage("figures of the page", len(specs), kept) as bar:
-            write_whole(out / "index.html", html(content, bar.advance).encode())
+        content = Content(results, findings, planners, table)
+        write_whole(out / "ends.csv", ends_csv(results).encode())
+        write_whole(out / "index.html", html(content).encode())
         print(f"{out / 'index.html'}: open it in a browser")
         if reproduction is not None:
             write_whole(reproduction, markdown(content).encode())

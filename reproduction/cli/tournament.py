@@ -6,13 +6,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fallow.cli.app import user_mistakes
 from fallow.cli.extras import check_extras
-from fallow.cli.run import FilesArgument
+from fallow.cli.run import FilesArgument, load_specs, run_spec
+from fallow.cli.tables import print_table
 from reproduction.cli.app import app
 
 if TYPE_CHECKING:
@@ -30,11 +28,10 @@ def tournament_command(
     """Play every learner on every family, and compare where they stand in the end."""
     with user_mistakes():
         check_extras("tournament", "polars", "matplotlib")
-        from fallow.cli.experiment import load_specs, run_spec
         from fallow.cli.progress import stage
         from fallow.figures import heat_figure, image
         from fallow.files import write_whole
-        from reproduction.tournament import markdown, matrix, standings, written
+        from reproduction.tournament import markdown, matrix, standings, standings_json
 
         specs = load_specs(files)
         table = []
@@ -42,7 +39,7 @@ def tournament_command(
             run_spec(file, spec, out, rows=True)
             with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as bar:
                 table += standings(out / spec.name, bar.advance)[1]
-        write_whole(out / "standings.json", written(table))
+        write_whole(out / "standings.json", standings_json(table))
         learners, families, shares = matrix(table)
         for kind in ("svg", "png"):
             picture = image(lambda: heat_figure(learners, families, shares), kind)
@@ -55,11 +52,7 @@ def tournament_command(
 
 def _print_learners(learners: list[str], families: list[str], shares: "FloatArray") -> None:
     """Print each learner's mean share of the optimum over families, and where it is worst."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("learner", no_wrap=True)
-    for header in ("mean share", "worst share"):
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("worst on")
+    rows = []
     for learner, row in zip(learners, shares, strict=True):
         played = [
             (share, family)
@@ -68,5 +61,5 @@ def _print_learners(learners: list[str], families: list[str], shares: "FloatArra
         ]
         worst, family = min(played)
         mean = fmean(share for share, _ in played)
-        table.add_row(Text(learner), f"{mean:.3f}", f"{worst:.3f}", Text(family))
-    Console(highlight=False).print(table)
+        rows.append((learner, f"{mean:.3f}", f"{worst:.3f}", family))
+    print_table(("learner", "mean share", "worst share", "worst on"), rows, texts=["worst on"])

@@ -7,63 +7,24 @@ from dataclasses import dataclass
 from statistics import mean
 
 from fallow import catalog
-from reproduction.claims.claim import Claim, Finding
-from fallow.studies.spec import Published, Spec
-from fallow.studies.summarize import Curve
-from reproduction.tournament import Standing
 from fallow.instance import Instance
-from fallow.planners.plan import HEURISTICS, plan
-from fallow.planners.optimal import optimal
 from fallow.planners.cycle import Plan
+from fallow.planners.optimal import optimal
+from fallow.planners.plan import HEURISTICS, plan
+from reproduction.claims.claim import Claim, Finding
+from reproduction.report.experiment import Experiment
+from reproduction.tournament import Standing
 
 DRAWS = 30
 """Draws of Figure 2's family on which the planners are compared."""
-COMPARED = ("figure", "learner", "switching cost", "published", "ours", "in the band", "why not")
-"""Heads of a table of comparisons."""
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """An experiment with its curves and its figure, an SVG file for light ground."""
-
-    spec: Spec
-    curves: Sequence[Curve]
-    figure: bytes
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A published value beside ours: mean regret and the half-width of its 95 % interval."""
-
-    spec: Spec
-    published: Published
-    mean: float
-    half_width: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether our mean lies in the published band."""
-        return self.published.low <= self.mean <= self.published.high
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the comparison as the cells of a table under `COMPARED`."""
-        published = self.published
-        return (
-            self.spec.title,
-            published.learner,
-            f"{published.switching_cost:g}",
-            f"{published.value:g} ({published.low:g} to {published.high:g})",
-            f"{self.mean:.1f} ± {self.half_width:.1f}",
-            "yes" if self.agrees else "no",
-            "" if self.agrees else published.note,
-        )
 
 
 @dataclass(frozen=True)
 class PlannerRow:
-    """How a planner does on draws of Figure 2's family, as shares of the optimum's gain."""
+    """A planner's gain on some draws of Figure 2's family, as a share of the optimum's."""
 
     planner: str
+    draws: int
     mean: float
     worst: float
     certificate: float
@@ -73,29 +34,10 @@ class PlannerRow:
 class Content:
     """All that the report says."""
 
-    results: Sequence[Result]
+    results: Sequence[Experiment]
     findings: Sequence[tuple[Claim, Finding]]
     planners: Sequence[PlannerRow]
     standings: Sequence[Standing] = ()
-
-    def comparisons(self) -> list[Comparison]:
-        """Return every published value beside ours."""
-        return [
-            Comparison(result.spec, published, *_measured(result, published))
-            for result in self.results
-            for published in result.spec.published
-        ]
-
-
-def _measured(result: Result, published: Published) -> tuple[float, float]:
-    """Return the mean regret, with its half-width, that a published value speaks of."""
-    (curve,) = [
-        curve
-        for curve in result.curves
-        if curve.learner == published.learner and curve.switching_cost == published.switching_cost
-    ]
-    place = curve.rounds.tolist().index(published.round)
-    return float(curve.regret.mean[place]), float(curve.regret.half_width[place])
 
 
 def compare_planners(on_draw: Callable[[int], None] = lambda _: None) -> list[PlannerRow]:
@@ -116,6 +58,6 @@ def compare_planners(on_draw: Callable[[int], None] = lambda _: None) -> list[Pl
             certificates[name].append(found.certificate)
         on_draw(1)
     return [
-        PlannerRow(name, mean(shares[name]), min(shares[name]), mean(certificates[name]))
+        PlannerRow(name, DRAWS, mean(shares[name]), min(shares[name]), mean(certificates[name]))
         for name in planners
     ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import platform
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -15,40 +13,34 @@ from string import Template
 from matplotlib.figure import Figure
 
 from fallow import catalog
-from fallow.studies.draw import draw
-from reproduction.tournament import Standing, matrix
-from fallow.figures import DARK, heat_figure, image, transition_figure
+from fallow.figures import heat_figure, transition_figure
 from fallow.planners.ranking import transition_totals
-from reproduction.report.content import COMPARED, DRAWS, Content, Result
+from reproduction.claims.claim import count_verdicts
+from reproduction.report.comparison import compare_with_paper, tabulate
+from reproduction.report.content import Content
+from reproduction.report.exhibit import Exhibit, draw_exhibit
+from reproduction.report.experiment import EXPERIMENT, Experiment
+from reproduction.text import format_range
+from reproduction.tournament import Standing, describe_families, describe_knowledge, matrix
 
 PACKAGES = ("fallow", "numpy", "numba", "polars", "matplotlib")
 SHORT = 20
 """Letters below which a cell of a table is not broken into lines."""
-TOURNAMENT = """Share of the optimum's reward that each learner earned, mean over runs, brighter is
-better. The first four are told the order of the arms, ucb-greedy the delays, the last three follow a
-plan made with full knowledge; the others start from nothing but a bound on the delays. On the last
-three families what learners assume or are told is wrong."""
-FIGURE_1 = """What one play of a ranking policy (the arrow's head) earns in total right after a play
-of another (its tail), when the two alternate; loops are a policy after itself. Left, Figure 3's two
-arms: both policies earn 0.7 a round when repeated, but a round trip earns more than three rounds of
-0.7, so switching pays (Fact 1). Right, three arms with constant f = 1/2."""
 
 
-def html(content: Content, on_figure: Callable[[int], None] = lambda _: None) -> str:
-    """Return the page; `on_figure` is called with 1 after each experiment's figure."""
+def html(content: Content) -> str:
+    """Return the page."""
     template = files("reproduction.report").joinpath("page.html").read_text(encoding="utf-8")
-    verdicts = [finding.verdict for _, finding in content.findings]
     packages = [f"{package} {version(package)}" for package in PACKAGES]
+    compared = tabulate(compare_with_paper(content.results))
     return Template(template).substitute(
-        figure_1=_exhibit("1", "Figure 1", image(figure_1, "svg"), figure_1, FIGURE_1),
-        sections="\n".join(_sections(content.results, on_figure)),
-        comparisons=_table(COMPARED, [each.cells() for each in content.comparisons()]),
-        claim_count=len(verdicts),
-        holding=verdicts.count("holds"),
-        repaired=verdicts.count("holds as repaired"),
-        failing=verdicts.count("does not hold"),
+        figure_1=figure_1_exhibit().html(),
+        sections="\n".join(_sections(content.results)),
+        comparisons=_table(compared.head, compared.rows),
+        notes="\n".join(f"<li>{escape(note)}</li>" for note in compared.notes),
+        claim_counts=count_verdicts(content.findings),
         claims="\n".join(_claim_rows(content)),
-        draws=DRAWS,
+        draws=content.planners[0].draws,
         planners=_table(
             ("planner", "share of optimum, mean", "worst", "certificate, mean"),
             [
@@ -58,13 +50,7 @@ def html(content: Content, on_figure: Callable[[int], None] = lambda _: None) ->
         ),
         tournament=_tournament(content.standings),
         versions=escape(", ".join([f"Python {platform.python_version()}", *packages])),
-        experiments=_table(
-            ("experiment", "runs", "seed", "hash of the spec"),
-            [
-                (spec.name, f"{spec.runs:,}", str(spec.seed), spec.digest()[:12])
-                for spec in (result.spec for result in content.results)
-            ],
-        ),
+        experiments=_table(EXPERIMENT, [result.cells() for result in content.results]),
     )
 
 
@@ -77,49 +63,58 @@ def figure_1() -> Figure:
     return transition_figure(totals, "Figure 1: totals of a play, by the play before")
 
 
-def _sections(results: Sequence[Result], on_figure: Callable[[int], None]) -> Iterator[str]:
+def figure_1_exhibit() -> Exhibit:
+    """Return Figure 1 with a caption that says what a round trip earns."""
+    totals = transition_totals(catalog.figure3())
+    repeated, round_trip = totals[0, 0], totals[0, 1] + totals[1, 0]
+    caption = (
+        "What one play of a ranking policy (the arrow's head) earns in total right after a play of "
+        "another (its tail), when the two alternate; loops are a policy after itself. Left, Figure "
+        f"3's two arms: repeated, both policies earn {repeated:.3g} per round; a round trip of "
+        f"three rounds earns {round_trip:.3g}, and three rounds of either policy {3 * repeated:.3g}"
+        " (Fact 1). Right, three arms with constant f = 1/2."
+    )
+    return draw_exhibit("1", "Figure 1", caption, figure_1)
+
+
+def _sections(results: Sequence[Experiment]) -> Iterator[str]:
     for section, group in groupby(results, key=lambda result: result.spec.section):
         yield f"<h3>{escape(section)}</h3>\n<div class=exhibits>"
-        for result in group:
-            spec = result.spec
-            drawing = partial(draw, spec, result.curves)
-            yield _exhibit(spec.name, spec.title, result.figure, drawing, spec.caption)
-            on_figure(1)
+        yield from (result.exhibit.html() for result in group)
         yield "</div>"
 
 
 def _tournament(standings: Sequence[Standing]) -> str:
-    """Return the heat map of a tournament, if there was one."""
+    """Return the heat map of a tournament and where it comes from, if there was one."""
     if not standings:
-        return "<p>Run <code>make tournament</code> to see every learner on every family.</p>"
-    drawing = partial(heat_figure, *matrix(standings))
-    exhibit = _exhibit("tournament", "Heat map", image(drawing, "svg"), drawing, TOURNAMENT)
-    return f"<div class=exhibits>\n{exhibit}\n</div>"
-
-
-def _exhibit(
-    name: str, title: str, figure: bytes, drawing: Callable[[], Figure], caption: str
-) -> str:
-    """Return a figure, and the same drawn for dark ground, with its caption."""
-    light, dark = (
-        "data:image/svg+xml;base64," + b64encode(picture).decode()
-        for picture in (figure, image(drawing, "svg", DARK))
+        return (
+            "<p>This page was written without standings. <code>make tournament</code> plays every "
+            "learner on every family; <code>make demo</code> then shows them here.</p>"
+        )
+    learners, families, shares = matrix(standings)
+    caption = (
+        "Share of the optimum's reward that each learner earned, mean over runs; brighter is "
+        f"better. {describe_knowledge(learners)} {describe_families(standings)}"
     )
-    kind = "wide" if len(drawing().axes) > 1 else "single"
-    return f"""<figure id="figure-{escape(name)}" class={kind}>
-<div class=scroll><picture>
-<source media="(prefers-color-scheme: dark)" srcset="{dark}">
-<img src="{light}" alt="{escape(title)}">
-</picture></div>
-<figcaption>{escape(caption)}</figcaption>
-</figure>"""
+    exhibit = draw_exhibit(
+        "tournament", "The tournament", caption, lambda: heat_figure(learners, families, shares)
+    )
+    runs = format_range(standing.runs for standing in standings)
+    horizons = format_range(standing.horizon for standing in standings)
+    seeds = format_range(standing.seed for standing in standings)
+    return f"""<p>The command that wrote this page did not play the tournament. The shares were read
+from the standings that <code>python -m reproduction tournament</code> writes: {len(learners)}
+learners on {len(families)} families, {runs} runs of {horizons} rounds, seeds {seeds}.</p>
+<div class=exhibits>
+{exhibit.html()}
+</div>"""
 
 
 def _claim_rows(content: Content) -> Iterator[str]:
     for claim, finding in content.findings:
         kind = finding.verdict.replace(" ", "-")
         yield f"""<tr id="{escape(claim.name)}">
-<td data-head="claim">{escape(claim.statement)} <span class=place>{escape(claim.place)}</span></td>
+<td data-head="claim">{escape(claim.statement)} <span class=place>{escape(claim.origin)}</span></td>
 <td data-head="how it is checked">{escape(claim.method)}</td>
 <td data-head="measured">{escape(finding.measured)}</td>
 <td data-head="verdict"><span class="verdict {kind}">{finding.verdict}</span></td>

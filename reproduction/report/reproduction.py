@@ -1,68 +1,52 @@
 """The comparison with the paper as a page of the documentation."""
 
-from collections.abc import Iterable, Iterator, Sequence
-
-from reproduction.report.content import COMPARED, Content, Result
+from reproduction.claims.claim import count_verdicts
+from reproduction.report.comparison import compare_with_paper, tabulate
+from reproduction.report.content import Content
+from reproduction.report.experiment import EXPERIMENT
+from reproduction.text import markdown_table
 
 INTRODUCTION = """# The paper, reproduced
 
-Written by `make demo`; do not edit. The experiments are in `reproduction/experiments/`, their figures in
-`report/index.html`, which the same command writes.
+Written by `python -m reproduction report`, which `make demo` runs; do not edit. The same command
+writes two more files into its folder (`report/` for `make demo`): `index.html` with all figures,
+and `ends.csv` with regret, switches and share of the optimum where each curve ends.
 
 ## Published values and ours
 
-Regret against ghost at T = 1,000. Published values are read off the printed figures, with their
-band or the error of reading; ours are means with 95 % intervals.
+Regret against ghost after T rounds, with the cost of switches. Published values are read off the
+printed figures, with their band or the error of reading. Ours are means over runs with 95 %
+intervals, inside or outside the published band.
 """
-RESULTS = """## Where the experiments end
+EXPERIMENTS = """## The experiments
 
-Means over runs at the last round, regret with its 95 % interval.
+Each is a file in `reproduction/experiments/`. The hash covers everything that decides its results.
 """
-ENDS = (
-    "experiment",
-    "sweep",
-    "cost",
-    "learner",
-    "regret",
-    "5 % to 95 % of runs",
-    "switches",
-    "share of optimum",
-)
 
 
 def markdown(content: Content) -> str:
     """Return the page; the same numbers give the same text."""
+    compared = tabulate(compare_with_paper(content.results))
     claims = [
-        (claim.place, claim.statement, finding.measured, finding.verdict)
+        (claim.origin, claim.statement, finding.measured, finding.verdict)
         for claim, finding in content.findings
     ]
-    ends = [row for result in content.results for row in _ends(result)]
     return "\n".join(
         (
             INTRODUCTION,
-            *_table(COMPARED, [each.cells() for each in content.comparisons()]),
-            "\n## The claims\n",
-            *_table(("place", "claim", "measured", "verdict"), claims),
+            *markdown_table(compared.head, compared.rows),
             "",
-            RESULTS,
-            *_table(ENDS, ends),
+            *(f"{number}. {note}" for number, note in enumerate(compared.notes, start=1)),
+            "",
+            "## The claims",
+            "",
+            f"{count_verdicts(content.findings)}. `python -m reproduction claims` checks them "
+            "alone, and says how.",
+            "",
+            *markdown_table(("place", "claim", "measured", "verdict"), claims),
+            "",
+            EXPERIMENTS,
+            *markdown_table(EXPERIMENT, [result.cells() for result in content.results]),
             "",
         )
     )
-
-
-def _ends(result: Result) -> Iterator[tuple[str, ...]]:
-    for curve in result.curves:
-        yield (
-            f"{result.spec.name} ({result.spec.digest()[:12]})",
-            "" if curve.point is None else f"{curve.point:g}",
-            f"{curve.switching_cost:g}",
-            curve.learner,
-            *curve.ends(),
-        )
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    cells = [[cell.replace("|", r"\|") for cell in row] for row in (header, *rows)]
-    lines = ["| " + " | ".join(row) + " |" for row in cells]
-    return [lines[0], "|---" * len(header) + "|", *lines[1:]]

@@ -23,11 +23,7 @@ class Estimate(NamedTuple):
         return Estimate(self.mean[place], self.half_width[place])
 
     def __format__(self, form: str) -> str:
-        """Write a single mean with its interval, such as 220.5 ± 5.6; one run has no interval."""
-        form = form or (",.0f" if abs(self.mean) >= 100 else ".1f")
-        if np.isnan(self.half_width):
-            return format(float(self.mean), form)
-        return f"{float(self.mean):{form}} ± {float(self.half_width):{form}}"
+        return format_estimate(float(self.mean), float(self.half_width), form)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +63,18 @@ class Moments:
         deviation = np.sqrt(self.squares / (self.count - 1))
         quantile = _student_quantile(self.count - 1)
         return Estimate(self.mean, quantile * deviation / math.sqrt(self.count))
+
+
+def format_estimate(mean: float, half_width: float, form: str = "") -> str:
+    """Return a mean with its 95 % interval, which a single run does not have.
+
+    Examples
+    --------
+    >>> format_estimate(1234.56, 7.89), format_estimate(0.5, math.nan, ".1%")
+    ('1,235 ± 8', '50.0%')
+    """
+    form = form or (",.0f" if abs(mean) >= 100 else ".1f")
+    return f"{mean:{form}}" + ("" if math.isnan(half_width) else f" ± {half_width:{form}}")
 
 
 def moments(values: FloatArray) -> Moments:
