@@ -46,3 +46,18 @@ def test_rules_hold_up_to_their_ends(rule: Rule, kept: list[float], broken: list
     for value in broken:
         with pytest.raises(ValueError, match=f"got {value}$"):
             rule("delta", value)
+
+
+def test_a_name_that_is_no_text_has_no_near_one() -> None:
+    wrong: Any = 5
+    with pytest.raises(ValueError, match=r"planner must be one of a, b, got 5$"):
+        checks.one_of("planner", wrong, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("values", "found"), [({}, "nothing"), ({"a": 1}, "a"), ({"a": 1, "b": 2, "c": 3}, "a, b, c")]
+)
+def test_keys_are_exactly_those_expected(values: dict[str, int], found: str) -> None:
+    checks.keys("state", {"b": 2, "a": 1}, ["a", "b"])
+    with pytest.raises(ValueError, match=f"^state must hold a, b, got {found}$"):
+        checks.keys("state", values, ["a", "b"])

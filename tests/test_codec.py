@@ -108,7 +108,14 @@ def test_generators_go_on_where_they_were() -> None:
 
 
 def test_what_cannot_be_saved_is_named() -> None:
-    for value in ({1}, print, 1j, np.zeros(1, complex), np.random.Generator(np.random.MT19937(0))):
+    for value in (
+        {1},
+        print,
+        1j,
+        np.zeros(1, complex),
+        np.ma.zeros(1),
+        np.random.Generator(np.random.MT19937(0)),
+    ):
         with pytest.raises(ValueError, match=r"here must be of a kind that can be saved, got "):
             encode("here", [value])
 
@@ -134,7 +141,7 @@ BITS = encode("generator", np.random.default_rng(0))["generator"]
         ({"dict": ["ab"]}, "here must be pairs of key and value"),
         ({"dict": [[[], 1]]}, "here must have keys without lists, got "),
         ({"array": 5}, "here must be an array, got 5"),
-        ({"array": {}}, "here must hold dtype, shape, values, got none"),
+        ({"array": {}}, "here must hold dtype, shape, values, got nothing"),
         ({"array": {**NUMBERS, "dtype": "object"}}, "here must be one of bool, .*, got 'object'"),
         ({"array": {**NUMBERS, "dtype": []}}, "here must be one of bool, .*, got \\[\\]"),
         ({"array": {**NUMBERS, "shape": [2]}}, "here must hold 2 values of float64, got \\[0.5\\]"),
@@ -170,6 +177,10 @@ def test_what_was_not_written_here_is_refused(value: Any, message: str) -> None:
         ({"cycle": [0]}, "progress.cycle must be of type tuple, got \\[0\\]"),
         ({"bound": True}, "progress.bound must be of type int, got True"),
         ({"cells": None}, "progress.cells must be of type Cells, got None"),
+        (
+            {"cells": {"Cells": {**CELLS, "counts": {"array": NUMBERS}}}},
+            "progress.cells.counts must have 2 dimensions, got 1",
+        ),
         (
             {"cells": {"Cells": {**CELLS, "counts": {"array": {**NUMBERS, "dtype": "float32"}}}}},
             "progress.cells.counts must be an array of float64, got float32",
@@ -217,7 +228,7 @@ def test_a_state_imports_nothing() -> None:
     state = UCB1(2).state()
     assert "this" not in sys.modules
     for name in ("this:UCB1", "Nobody", f"{__name__}:Nobody", "fallow:Plan", "os:path", ":", ""):
-        with pytest.raises(ValueError, match=f"that was imported first, got '{name}'"):
+        with pytest.raises(ValueError, match=f"got '{name}'; import its module first"):
             load({**state, "learner": name})
     assert "this" not in sys.modules
     with pytest.raises(ValueError, match="the learner of a state must be text, got 5"):
@@ -225,7 +236,7 @@ def test_a_state_imports_nothing() -> None:
     lazy: Any = ModuleType("lazy")
     lazy.__getattr__ = lambda _: UCB1
     sys.modules["lazy"] = lazy
-    with pytest.raises(ValueError, match="imported first, got 'lazy:UCB1'"):
+    with pytest.raises(ValueError, match="got 'lazy:UCB1'; import its module first"):
         load({**state, "learner": "lazy:UCB1"})
     del sys.modules["lazy"]
 

@@ -142,9 +142,19 @@ def one_of(what: str, value: str, allowed: Iterable[str]) -> None:
         )
 
 
-def suggestion(value: str, known: Iterable[str]) -> str:
+def keys(argument: str, values: Mapping[str, Any], expected: Iterable[str]) -> None:
+    """Check that a mapping has exactly the keys that are expected."""
+    names = list(expected)
+    if set(values) != set(names):
+        found = ", ".join(map(str, values))
+        raise ValueError(
+            f"{argument} must hold {', '.join(names) or 'nothing'}, got {found or 'nothing'}"
+        )
+
+
+def suggestion(value: object, known: Iterable[str]) -> str:
     """Return a question after the known name that looks most like the value, if one does."""
-    near = difflib.get_close_matches(value, list(known), n=1)
+    near = difflib.get_close_matches(value, list(known), n=1) if isinstance(value, str) else []
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -73,13 +73,6 @@ def ucb_choice(statistics: Statistics, rounds: float, scale: float) -> int:
 
 
 @compiled
-def window_choice(statistics: Statistics, scale: float) -> int:
-    """Return the option of `ucb_choice` after as many rounds as the window remembers."""
-    remembered = min(statistics.total[0], len(statistics.window_options))
-    return ucb_choice(statistics, float(remembered), scale)
-
-
-@compiled
 def _average(statistics: Statistics, option: int) -> tuple[float, float]:
     """Return an option's mean and 1 / sqrt(count); the mean of an untried one is infinite."""
     count = statistics.counts[option]
@@ -304,8 +297,9 @@ def play_window(
 ) -> int:
     """Play UCB over a window until the horizon or until the log is full."""
     runs = 0
+    window = len(statistics.window_options)
     while table.clock[0] < horizon and runs < len(log.numbers):
-        arm = window_choice(statistics, scale)
+        arm = ucb_choice(statistics, float(min(statistics.total[0], window)), scale)
         runs = _pull_and_learn(table, statistics, arm, noisy, generator, log, runs)
     return runs
 

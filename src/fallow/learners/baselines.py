@@ -75,7 +75,8 @@ class SlidingWindowUCB(BlindLearner):
         super().__init__(arms, self.window)
 
     def _choose(self) -> Block:
-        return Block((int(bandits.window_choice(self.statistics, self.exploration)),))
+        seen = float(min(self.statistics.total[0], self.window))
+        return Block((int(bandits.ucb_choice(self.statistics, seen, self.exploration)),))
 
     def play_compiled(
         self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from fallow import checks
 from fallow.kernels.bandits import Statistics
+from fallow.learners.array_codec import (
+    DTYPES,
+    decode_array,
+    decode_generator,
+    encode_array,
+    encode_generator,
+)
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.policy_rewards import PolicyRewards
 from fallow.learners.tree import Tree
 from fallow.planners.cycle import Plan
-from fallow.protocol import Block
+from fallow.protocol import Block, Outcome
 
 FORMAT = 1
 """Of the states that are written and read here."""
@@ -28,23 +34,23 @@ CLASSES: Mapping[str, type] = MappingProxyType(
     {each.__name__: each for each in (Block, Cells, Plan, PolicyRewards, Statistics, Tree)}
 )
 """Whose instances a state may hold, beside what Python and numpy have."""
-DTYPES: Mapping[str, type] = MappingProxyType(
-    {"bool": bool, "int32": int, "int64": int, "float32": float, "float64": float}
-)
-"""Of the arrays that a state may hold, with the type of their values in JSON."""
-PCG64_BITS: Mapping[str, int] = MappingProxyType(
-    {"state": 128, "inc": 128, "has_uint32": 1, "uinteger": 32}
-)
-"""The numbers that make up the state of a generator, and how many bits each has."""
 
 
-class SavedLearner:
+class SavedLearner(ABC):
     """A learner that can be saved at any moment, with no code of its own for it.
 
     It keeps each argument of its constructor as an attribute of the same name, and its constructor
     sets every attribute, also those that change later. A restored learner has copies: attributes
     that were one object before are two then, and generators have forgotten what they spawned.
     """
+
+    @abstractmethod
+    def ask(self) -> Block:
+        """Return the block to play next."""
+
+    @abstractmethod
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        """Take in what the block that was asked for has earned."""
 
     def parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor, in its order.
@@ -102,7 +108,7 @@ class SavedLearner:
         if state["learner"] != _class_name(cls):
             raise ValueError(f"state must be of a {_class_name(cls)}, got {state['learner']!r}")
         parameters = _decoded("parameters", state["parameters"])
-        _check_keys("parameters", parameters, _arguments(cls))
+        checks.keys("parameters", parameters, _arguments(cls))
         learner = cls(**parameters)
         progress = _decoded("progress", state["progress"])
         _check_progress(progress, _attributes(learner))
@@ -128,8 +134,8 @@ def load(state: Mapping[str, Any]) -> SavedLearner:
     found = None if home is None else vars(home).get(class_name)
     if not (isinstance(found, type) and issubclass(found, SavedLearner)):
         raise ValueError(
-            "the learner of a state must be a class of fallow.learners, or of a module that was "
-            f"imported first, got {name!r}"
+            "the learner of a state must be a class of fallow.learners or of an imported module, "
+            f"got {name!r}; import its module first"
         )
     return found.from_state(state)
 
@@ -155,14 +161,12 @@ def encode(field: str, value: Any) -> Any:
         return {kind.__name__: _encoded(field, _members(value))}
     if isinstance(value, SavedLearner):
         return {"learner": value.state()}
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.name in DTYPES:
-        tag = "array" if isinstance(value, np.ndarray) else "scalar"
-        shape, values = list(value.shape), value.ravel().tolist()
-        return {tag: {"dtype": value.dtype.name, "shape": shape, "values": values}}
+    if kind is np.ndarray and value.dtype.name in DTYPES:
+        return {"array": encode_array(value)}
+    if isinstance(value, np.generic) and value.dtype.name in DTYPES:
+        return {"scalar": encode_array(value)}
     if isinstance(value, np.random.Generator) and type(value.bit_generator) is np.random.PCG64:
-        bits: Mapping[str, Any] = value.bit_generator.state
-        numbers = {**bits, **bits["state"]}
-        return {"generator": {name: numbers[name] for name in PCG64_BITS}}
+        return {"generator": encode_generator(value)}
     raise ValueError(f"{field} must be of a kind that can be saved, got {checks.short(value)}")
 
 
@@ -191,11 +195,11 @@ def decode(field: str, value: Any) -> Any:
     if tag == "learner":
         return load(content)
     if tag == "array":
-        return _decode_array(field, content)
+        return decode_array(field, content)
     if tag == "scalar":
-        return _decode_array(field, content)[()]
+        return decode_array(field, content)[()]
     if tag == "generator":
-        return _decode_generator(field, content)
+        return decode_generator(field, content)
     raise ValueError(f"{field} must have a known tag, got {checks.short(tag)}")
 
 
@@ -218,10 +222,10 @@ def _decoded(field: str, values: Any) -> dict[str, Any]:
 def _decode_instance(field: str, cls: type, content: Any) -> Any:
     members = _decoded(field, content)
     arguments = _arguments(cls)
-    _check_keys(field, {name: None for name in members if name in arguments}, arguments)
+    checks.keys(field, {name: None for name in members if name in arguments}, arguments)
     instance = cls(**{name: members.pop(name) for name in arguments})
     fresh = {name: value for name, value in _members(instance).items() if name not in arguments}
-    _check_keys(field, members, fresh)
+    checks.keys(field, members, fresh)
     for name, value in members.items():
         _check_alike(f"{field}.{name}", fresh[name], value)
         vars(instance)[name] = value
@@ -247,57 +251,13 @@ def _decode_dict(field: str, content: Any) -> dict[Any, Any]:
     return decoded
 
 
-def _decode_array(field: str, content: Any) -> npt.NDArray[Any]:
-    if type(content) is not dict:
-        raise ValueError(f"{field} must be an array, got {checks.short(content)}")
-    _check_keys(field, content, ("dtype", "shape", "values"))
-    dtype, shape, values = content["dtype"], content["shape"], content["values"]
-    if type(dtype) is not str or dtype not in DTYPES:
-        raise ValueError(f"{field} must be one of {', '.join(DTYPES)}, got {checks.short(dtype)}")
-    if type(shape) is not list or not all(type(side) is int and side >= 0 for side in shape):
-        raise ValueError(f"the shape of {field} must be whole numbers, got {checks.short(shape)}")
-    if type(values) is not list or not all(type(each) is DTYPES[dtype] for each in values):
-        raise ValueError(f"{field} must hold values of {dtype}, got {checks.short(values)}")
-    try:
-        return np.array(values, dtype).reshape(shape)
-    except (OverflowError, ValueError):
-        raise ValueError(
-            f"{field} must hold {math.prod(shape)} values of {dtype}, got {checks.short(values)}"
-        ) from None
-
-
-def _decode_generator(field: str, content: Any) -> np.random.Generator:
-    if type(content) is not dict:
-        raise ValueError(f"{field} must be a generator, got {checks.short(content)}")
-    _check_keys(field, content, PCG64_BITS)
-    for name, bits in PCG64_BITS.items():
-        if type(content[name]) is not int or not 0 <= content[name] < 2**bits:
-            raise ValueError(
-                f"{field}.{name} must be a whole number of {bits} bits, got {content[name]!r}"
-            )
-    generator = np.random.PCG64(0)
-    generator.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": content["state"], "inc": content["inc"]},
-        "has_uint32": content["has_uint32"],
-        "uinteger": content["uinteger"],
-    }
-    return np.random.Generator(generator)
-
-
 def _check_state(state: Any) -> None:
     if not isinstance(state, Mapping):
         raise ValueError(f"state must be a mapping, got {checks.short(state)}")
     if type(state.get("format")) is not int or state["format"] != FORMAT:
         found = checks.short(state.get("format"))
         raise ValueError(f"state must have format {FORMAT}, which is read here, got {found}")
-    _check_keys("state", state, ("format", "learner", "parameters", "progress"))
-
-
-def _check_keys(field: str, values: Mapping[str, Any], keys: Iterable[str]) -> None:
-    if set(values) != set(keys):
-        names = ", ".join(keys) or "nothing"
-        raise ValueError(f"{field} must hold {names}, got {', '.join(map(str, values)) or 'none'}")
+    checks.keys("state", state, ("format", "learner", "parameters", "progress"))
 
 
 def _check_progress(progress: Mapping[str, Any], fresh: Mapping[str, Any]) -> None:
@@ -315,8 +275,11 @@ def _check_alike(field: str, fresh: Any, value: Any) -> None:
     if type(value) is not type(fresh):
         name = type(fresh).__name__
         raise ValueError(f"{field} must be of type {name}, got {checks.short(value)}")
-    if isinstance(value, np.ndarray) and value.dtype != fresh.dtype:
-        raise ValueError(f"{field} must be an array of {fresh.dtype}, got {value.dtype}")
+    if isinstance(value, np.ndarray):
+        if value.dtype != fresh.dtype:
+            raise ValueError(f"{field} must be an array of {fresh.dtype}, got {value.dtype}")
+        if value.ndim != fresh.ndim:
+            raise ValueError(f"{field} must have {fresh.ndim} dimensions, got {value.ndim}")
     if type(value) in CLASSES.values():
         before = _members(fresh)
         for name, member in _members(value).items():
