@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, UCBGreedy, catalog
 from fallow.learners import SlidingWindowUCB

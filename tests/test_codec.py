@@ -70,9 +70,8 @@ class Fickle(Drawing):
         self.generator: Any = 7
 
 
-class Nameless(Drawing):
-    def __init__(self, *numbers: int) -> None:
-        super().__init__(*numbers)
+def round_trip(value: Any) -> Any:
+    return decode("progress", json.loads(json.dumps(encode("progress", {"here": value}))))["here"]
 
 
 def told(learner: CheckedLearner) -> Any:
@@ -82,15 +81,15 @@ def told(learner: CheckedLearner) -> Any:
 
 @given(values)
 def test_values_come_back_bit_for_bit(value: Any) -> None:
-    found = decode("value", json.loads(json.dumps(encode("value", value))))
-    assert repr(found) == repr(value)  # which tells 0.0 from -0.0, and tuples from lists
+    """Compared by their repr, which tells 0.0 from -0.0, and tuples from lists."""
+    assert repr(round_trip(value)) == repr(value)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
 def test_arrays_and_scalars_keep_their_type(dtype: str) -> None:
     array = (np.random.default_rng(0).random((3, 2, 0)), np.arange(6).reshape(2, 3) / 3)
     for each in (*(part.astype(dtype) for part in array), array[1].astype(dtype)[1, 2]):
-        found = decode("array", json.loads(json.dumps(encode("array", each))))
+        found = round_trip(each)
         assert type(found) is type(each)
         assert found.dtype == each.dtype
         assert found.tobytes() == each.tobytes()
@@ -100,7 +99,7 @@ def test_arrays_and_scalars_keep_their_type(dtype: str) -> None:
 def test_generators_go_on_where_they_were() -> None:
     generator = np.random.default_rng(5)
     generator.integers(2**31, dtype=np.int32)  # half of a number is left for the next
-    twin = decode("generator", json.loads(json.dumps(encode("generator", generator))))
+    twin = round_trip(generator)
     assert twin.integers(2**31, size=5, dtype=np.int32).tolist() == (
         generator.integers(2**31, size=5, dtype=np.int32).tolist()
     )
@@ -117,57 +116,56 @@ def test_what_cannot_be_saved_is_named() -> None:
         np.random.Generator(np.random.MT19937(0)),
     ):
         with pytest.raises(ValueError, match=r"here must be of a kind that can be saved, got "):
-            encode("here", [value])
+            encode("progress", {"here": [value]})
 
 
-CELLS = encode("cells", Rotation(2, 1).cells)["Cells"]
-NUMBERS = {"dtype": "float64", "shape": [1], "values": [0.5]}
-BITS = encode("generator", np.random.default_rng(0))["generator"]
+CELLS = encode("progress", {"cells": Rotation(2, 1).cells})["cells"]["Cells"]
+NUMBERS = ["float64", [1], [0.5]]
+BITS = encode("progress", {"bits": np.random.default_rng(0)})["bits"]["generator"]
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        ((1,), "here must be plain or have one tag, got \\(1,\\)"),
-        ({}, "here must be plain or have one tag, got {}"),
-        ({"tuple": [], "dict": []}, "here must be plain or have one tag"),
-        ({"set": []}, "here must have a known tag, got 'set'"),
-        ({1: []}, "here must have a known tag, got 1"),
-        ({"tuple": 5}, "here must be a list, got 5"),
-        ({"tuple": [{"set": []}]}, "here must have a known tag"),
-        ({"dict": {}}, "here must be a list, got {}"),
-        ({"dict": [["a"]]}, "here must be pairs of key and value"),
-        ({"dict": [5]}, "here must be pairs of key and value"),
-        ({"dict": ["ab"]}, "here must be pairs of key and value"),
-        ({"dict": [[[], 1]]}, "here must have keys without lists, got "),
-        ({"array": 5}, "here must be an array, got 5"),
-        ({"array": {}}, "here must hold dtype, shape, values, got nothing"),
-        ({"array": {**NUMBERS, "dtype": "object"}}, "here must be one of bool, .*, got 'object'"),
-        ({"array": {**NUMBERS, "dtype": []}}, "here must be one of bool, .*, got \\[\\]"),
-        ({"array": {**NUMBERS, "shape": [2]}}, "here must hold 2 values of float64, got \\[0.5\\]"),
-        ({"array": {**NUMBERS, "shape": [-1]}}, "the shape of here must be whole numbers"),
-        ({"array": {**NUMBERS, "shape": 1}}, "the shape of here must be whole numbers"),
-        ({"array": {**NUMBERS, "values": [1]}}, "here must hold values of float64, got \\[1\\]"),
-        ({"array": {"dtype": "int32", "shape": [1], "values": [2**40]}}, "values of int32"),
-        ({"array": {"dtype": "int32", "shape": [0, 2**80], "values": []}}, "values of int32"),
-        ({"generator": 5}, "here must be a generator, got 5"),
-        ({"generator": {**BITS, "inc": -1}}, "here.inc must be a whole number of 128 bits, got -1"),
-        ({"generator": {**BITS, "has_uint32": 2}}, "here.has_uint32 must be .* 1 bits, got 2"),
-        ({"generator": {**BITS, "seed": 2}}, "here must hold state, inc, has_uint32, uinteger"),
-        ({"learner": 5}, "state must be a mapping, got 5"),
-        ({"Block": 5}, "here must be a dict of names, got 5"),
-        ({"Block": {1: 5}}, "here must be a dict of names"),
-        ({"Block": {"arms": {"tuple": []}}}, "here must hold arms, plays, got arms"),
-        ({"Block": {"arms": 0, "plays": 1, "x": 1}}, "here must hold nothing, got x"),
-        ({"Cells": {**CELLS, "arms": 0}}, "arms must be a whole number >= 1, got 0"),
-        ({"Cells": {**CELLS, "rounds": 0.0}}, "here.rounds must be of type int, got 0.0"),
-        ({"PolicyRewards": {"order": 5}}, "order must list the arms from the largest"),
-        ({"dict": [[{"tuple": [[]]}, 1]]}, "here must have keys without lists, got "),
+        (1,),
+        {},
+        {"tuple": [], "dict": []},
+        {"set": []},
+        {1: []},
+        {"tuple": 5},
+        {"tuple": [{"set": []}]},
+        {"dict": {}},
+        {"dict": [["a"]]},
+        {"dict": [5]},
+        {"dict": ["ab"]},
+        {"dict": [[[], 1]]},
+        {"dict": [["a", 1], ["a", 2]]},
+        {"array": 5},
+        {"array": []},
+        {"array": ["object", [1], [0.5]]},
+        {"array": [[], [1], [0.5]]},
+        {"array": ["float64", [2], [0.5]]},
+        {"array": ["float64", [-1], [0.5]]},
+        {"array": ["float64", 1, [0.5]]},
+        {"array": ["float64", [1], [1]]},
+        {"array": ["float64", [1], ["0.5"]]},
+        {"array": ["int32", [1], [2**40]]},
+        {"array": ["int64", [1], [0.5]]},
+        {"array": ["int32", [0, 2**80], []]},
+        {"generator": 5},
+        {"generator": {**BITS, "has_uint32": "x"}},
+        {"generator": {**BITS, "seed": 2}},
+        {"learner": 5},
+        {"Block": 5},
+        {"Block": {1: 5}},
+        {"Block": {"arms": {"tuple": []}}},
+        {"Block": {"arms": 0, "plays": 1, "x": 1}},
+        {"Cells": 5},
     ],
 )
-def test_what_was_not_written_here_is_refused(value: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        decode("here", value)
+def test_what_was_not_written_here_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"progress\.here(:| must be as it was saved, got)"):
+        decode("progress", {"here": value})
 
 
 @pytest.mark.parametrize(
@@ -179,11 +177,19 @@ def test_what_was_not_written_here_is_refused(value: Any, message: str) -> None:
         ({"cells": None}, "progress.cells must be of type Cells, got None"),
         (
             {"cells": {"Cells": {**CELLS, "counts": {"array": NUMBERS}}}},
-            "progress.cells.counts must have 2 dimensions, got 1",
+            "progress.cells.counts must be of float64 in 2 dimensions, got float64 in 1",
         ),
         (
-            {"cells": {"Cells": {**CELLS, "counts": {"array": {**NUMBERS, "dtype": "float32"}}}}},
-            "progress.cells.counts must be an array of float64, got float32",
+            {"cells": {"Cells": {**CELLS, "counts": {"array": ["float32", [1, 1], [0.5]]}}}},
+            "progress.cells.counts must be of float64 in 2 dimensions, got float32 in 2",
+        ),
+        (
+            {"cells": {"Cells": {}}},
+            "progress.cells must hold counts, sums, rounds, _last, got nothing",
+        ),
+        (
+            {"luck": 7},
+            "progress must hold pending, .*, got .*luck",
         ),
     ],
 )
@@ -196,8 +202,8 @@ def test_progress_is_of_the_types_of_a_fresh_learner(progress: Any, message: str
 def test_arrays_within_are_of_the_types_of_a_fresh_learner() -> None:
     learner = told(UCB1(2))
     state = json.loads(json.dumps(learner.state()))
-    state["progress"]["statistics"]["Statistics"]["counts"]["array"]["dtype"] = "float32"
-    message = "progress.statistics.counts must be an array of float64, got float32"
+    state["progress"]["statistics"]["Statistics"]["counts"]["array"][0] = "float32"
+    message = "progress.statistics.counts must be of float64 in 1 dim.* got float32 in 1"
     with pytest.raises(ValueError, match=message):
         UCB1.from_state(state)
 
@@ -209,7 +215,7 @@ def test_the_constructor_checks_what_a_state_says() -> None:
     plan = Plan((0,), 1.0, 1.0, "by hand")
     with pytest.raises(ValueError, match="plan must be a Plan, as planners return, got 5"):
         load({**state, "learner": "Follow", "parameters": {"plan": 5}})
-    assert encode("plan", plan) == {
+    assert encode("parameters", {"plan": plan})["plan"] == {
         "Plan": {"cycle": {"tuple": [0]}, "gain": 1.0, "upper_bound": 1.0, "method": "by hand"}
     }
 
@@ -228,7 +234,7 @@ def test_a_state_imports_nothing() -> None:
     state = UCB1(2).state()
     assert "this" not in sys.modules
     for name in ("this:UCB1", "Nobody", f"{__name__}:Nobody", "fallow:Plan", "os:path", ":", ""):
-        with pytest.raises(ValueError, match=f"got '{name}'; import its module first"):
+        with pytest.raises(ValueError, match=f"imported first, got '{name}'"):
             load({**state, "learner": name})
     assert "this" not in sys.modules
     with pytest.raises(ValueError, match="the learner of a state must be text, got 5"):
@@ -236,18 +242,16 @@ def test_a_state_imports_nothing() -> None:
     lazy: Any = ModuleType("lazy")
     lazy.__getattr__ = lambda _: UCB1
     sys.modules["lazy"] = lazy
-    with pytest.raises(ValueError, match="got 'lazy:UCB1'; import its module first"):
+    with pytest.raises(ValueError, match="imported first, got 'lazy:UCB1'"):
         load({**state, "learner": "lazy:UCB1"})
     del sys.modules["lazy"]
 
 
 def test_a_learner_that_could_not_be_restored_is_not_saved() -> None:
-    with pytest.raises(ValueError, match="attributes set by the constructor, got surprise"):
+    with pytest.raises(ValueError, match=r"progress must hold pending, .* got .*surprise"):
         told(Late(2)).state()
     with pytest.raises(ValueError, match=r"progress\.generator must be of type Generator, got 7"):
         told(Fickle(2)).state()
-    with pytest.raises(ValueError, match="arguments of Nameless must have names"):
-        Nameless(2).state()
 
 
 def test_learners_within_learners_are_saved_with_them() -> None:
@@ -264,6 +268,6 @@ def test_a_learner_tells_how_it_was_made() -> None:
 
 def test_numbers_that_only_look_alike_are_told_apart() -> None:
     for value in (0.0, -0.0, 0, False, math.inf, math.nan):
-        assert repr(decode("value", json.loads(json.dumps(encode("value", value))))) == repr(value)
+        assert repr(round_trip(value)) == repr(value)
     restored: Any = load(json.loads(json.dumps(told(Signed(2)).state())))
     assert repr(restored.zeros) == "[False, -0.0, 0.0]"

@@ -26,9 +26,10 @@ from fallow import (
     simulate,
 )
 from fallow.kernels.blocks import best_block
+from fallow.kernels.cycles import fill
 from fallow.kernels.lookahead import best_sequence
 from fallow.learners.registry import build_learner
-from fallow.planners.interleaved import drawn_periods, due, filled, interleaved
+from fallow.planners.interleaved import drawn_periods, due, interleaved
 from fallow.protocol import Learner
 
 
@@ -266,8 +267,7 @@ def test_free_rounds_go_to_the_arm_that_adds_most(
             expected[place] = arm
             totals.append(reference.cycle_total(means.tolist(), expected))
         expected[place] = int(np.argmax(totals))
-    found = filled(cycle, means).tolist()
-    assert found == expected
+    assert fill(means, cycle).tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)

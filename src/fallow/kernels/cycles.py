@@ -67,21 +67,38 @@ def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) 
 
 @compiled
 def fill(means: FloatArray, cycle: IntArray) -> IntArray:
-    """Return the cycle with each free position given, in order, to the arm that adds most."""
+    """Return the cycle with each free position given, in order, to the arm that adds most.
+
+    Between two pulls of an arm, one more turns their gap into two.
+    """
     arms, width = means.shape
     length = len(cycle)
+    far = 2 * length + width
+    last, first = np.full(arms, -far), np.full(arms, far)
+    following = np.full(length, far)  # the next position of the same arm within the cycle
+    for position in range(length - 1, -1, -1):
+        arm = cycle[position]
+        if arm != FREE:
+            last[arm] = max(last[arm], position - length)
+            following[position] = first[arm]
+            first[arm] = position
+    upcoming = first.copy()
     filled = cycle.copy()
-    for free in range(length):
-        if filled[free] == FREE:
-            since = np.full(arms, min(length, width))
-            until = since.copy()
-            _look_around(filled, free, since, until)
-            best, best_addition = 0, -np.inf
+    for position in range(length):
+        if cycle[position] != FREE:
+            upcoming[cycle[position]] = following[position]
+        else:
+            best_addition = -np.inf
             for arm in range(arms):
-                addition = _addition(means, arm, since[arm], until[arm], length)
+                # An arm that is pulled once in a cycle comes back after the whole of it.
+                since = min(position - last[arm], length)
+                until = min(upcoming[arm], first[arm] + length) - position
+                both = _mean(means, arm, since) + _mean(means, arm, until)
+                addition = both - _mean(means, arm, since + until)
                 if addition > best_addition:
-                    best, best_addition = arm, addition
-            filled[free] = best
+                    filled[position], best_addition = arm, addition
+            first[filled[position]] = min(first[filled[position]], position)
+        last[filled[position]] = position
     return filled
 
 

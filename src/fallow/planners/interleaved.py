@@ -6,6 +6,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels.cycles import fill
 
 MAX_LENGTH = 4096
 """Longest cycle; where the periods' common multiple is longer, the cycle breaks them once."""
@@ -37,7 +38,7 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
     """
     periods = drawn_periods(means, generator)
     offsets = (generator.random(len(means)) * periods).astype(np.int64)
-    return tuple(filled(due(means, periods, offsets), means).tolist())
+    return tuple(fill(means, due(means, periods, offsets)).tolist())
 
 
 def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
@@ -66,39 +67,3 @@ def due(means: FloatArray, periods: IntArray, offsets: IntArray) -> IntArray:
     for arm in by_value:  # the largest value takes its rounds last, and so keeps them
         cycle[offsets[arm] :: periods[arm]] = arm
     return cycle
-
-
-def filled(cycle: IntArray, means: FloatArray) -> IntArray:
-    """Return the cycle with each free round, marked -1, given to the arm that adds most.
-
-    Between two pulls of an arm, one more turns their gap into two.
-    """
-    arms, width = means.shape
-    length = len(cycle)
-    far = 2 * length + width
-    everyone = np.arange(arms)
-    last, first = np.full(arms, -far), np.full(arms, far)
-    following = np.full(length, far)  # the next round that is the same arm's, within the cycle
-    for place in np.flatnonzero(cycle >= 0)[::-1]:
-        arm = cycle[place]
-        last[arm] = max(last[arm], place - length)
-        following[place] = first[arm]
-        first[arm] = place
-    upcoming = first.copy()
-    whole = cycle.copy()
-    for place in range(length):
-        if cycle[place] >= 0:
-            upcoming[cycle[place]] = following[place]
-        else:
-            # An arm that is pulled once in a cycle comes back after the whole of it.
-            since = np.minimum(place - last, length)
-            until = np.minimum(upcoming, first + length) - place
-            added = (
-                means[everyone, np.minimum(since, width) - 1]
-                + means[everyone, np.minimum(until, width) - 1]
-                - means[everyone, np.minimum(since + until, width) - 1]
-            )
-            whole[place] = added.argmax()
-            first[whole[place]] = min(first[whole[place]], place)
-        last[whole[place]] = place
-    return whole
