@@ -12,8 +12,7 @@ from benchmarks.families import small_instances
 from benchmarks.ratios import REPEATS, Ratio, in_turns, spread
 from benchmarks.section import Section
 from fallow.arrays import FloatArray
-from fallow.kernels import states
-from fallow.planners.optimal import _space
+from fallow.planners.optimal import states_of
 
 LARGE = """
 import json, time, numpy, fallow
@@ -96,9 +95,7 @@ def measure_large() -> Section:
 
 def value_iteration(instance: fallow.Instance, tolerance: float) -> float:
     """Return a gain within the tolerance of the optimum."""
-    graph = states.build_graph(
-        instance.means, _space(instance.delays), _space(np.maximum(instance.delays - 1, 0))
-    )
+    graph = states_of(instance)
     rewards = instance.means[np.arange(instance.arms), graph.delays - 1]
     after = graph.successors[graph.aged]
     values = np.zeros(len(rewards))

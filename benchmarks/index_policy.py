@@ -21,12 +21,12 @@ def measure() -> Section:
         )
         for seed in range(5)
     ]
-    shares = [fallow.whittle(instance).certificate for instance in draws]
+    shares = [fallow.planners.whittle(instance).certificate for instance in draws]
     rounds = 256 * 101
     turns = cycle(draws)  # a bound asked for twice in a row is remembered
     times = in_turns(
         {
-            "whittle": lambda: fallow.whittle(draws[0]),
+            "whittle": lambda: fallow.planners.whittle(draws[0]),
             "loop": lambda: numpy_loop(whittle_indices(draws[0].means), draws[0].means, rounds),
             "bound": lambda: fallow.upper_bound(next(turns)),
             "sort": lambda: np.sort(draws[0].means, axis=0),

@@ -35,11 +35,11 @@ def measure_larger() -> Section:
     for arms, delay in [(20, 20), (20, 100), (100, 20), (1000, 100), (10_000, 100)]:
         instance = fallow.catalog.random_table(arms=arms, max_delay=delay, seed=1)
         plan = fallow.plan(instance, max_states=0)
-        whittle = fallow.whittle(instance).certificate
+        whittle = fallow.planners.whittle(instance).certificate
         times = in_turns(
             {
                 "plan": partial(fallow.plan, instance, max_states=0),
-                "whittle": partial(fallow.whittle, instance),
+                "whittle": partial(fallow.planners.whittle, instance),
             }
         )
         ratio = Ratio.of("", times["whittle"], times["plan"])
@@ -47,7 +47,7 @@ def measure_larger() -> Section:
             (
                 f"{arms:,}",
                 str(delay),
-                f"{fallow.ghost(instance).certificate:.4f}",
+                f"{fallow.planners.ghost(instance).certificate:.4f}",
                 f"{whittle:.4f}",
                 f"{plan.certificate:.4f}",
                 plan.method,

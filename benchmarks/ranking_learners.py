@@ -65,7 +65,7 @@ def measure_joint() -> Section:
             SEED,
             checkpoints=[horizon],
         )
-        regret = fallow.estimate(study.regret("learner", switching_cost=1))
+        regret = fallow.studies.estimate(study.regret("learner", switching_cost=1))
         rows.append(
             (
                 f"{horizon:,}",

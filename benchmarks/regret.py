@@ -48,7 +48,7 @@ def measure() -> Section:
     baseline = next(iter(runs))
     rows = []
     for name in runs:
-        mean, half_width = fallow.estimate(np.array(shares[name]))
+        mean, half_width = fallow.studies.estimate(np.array(shares[name]))
         rows.append(
             (
                 name,

@@ -31,12 +31,12 @@ def measure() -> Section:
         runs=100,
         seed=SEED,
         checkpoints=horizons,
-        references={"ghost": fallow.ghost, "optimum": fallow.optimal},
+        references={"ghost": fallow.planners.ghost, "optimum": fallow.optimal},
     )
     rows = []
     for place, name in enumerate(learners):
         shares = study.rewards[place] / (study.gains["optimum"][:, np.newaxis] * study.rounds)
-        mean, half_width = fallow.estimate(shares)
+        mean, half_width = fallow.studies.estimate(shares)
         cells = [f"{m:.4f} ± {h:.4f}" for m, h in zip(mean, half_width, strict=True)]
         rows.append((name, *cells, f"{study.switches[place, :, -1].mean():.0f}"))
     rows.append(("reach for `Rotation`", "0.93", "0.975", "0.99", ""))
@@ -55,7 +55,9 @@ def _regrets(source: fallow.Instance | Family, cost: float, horizon: int) -> lis
         "pi_low": learner_factory("low-switch", horizon),
     }
     study = fallow.replicate(source, learners, horizon, runs=50, seed=SEED)
-    finals = [fallow.estimate(study.regret(name, switching_cost=cost)[:, -1]) for name in learners]
+    finals = [
+        fallow.studies.estimate(study.regret(name, switching_cost=cost)[:, -1]) for name in learners
+    ]
     return [f"{final.mean:,.0f} ± {final.half_width:,.0f}" for final in finals]
 
 

@@ -50,7 +50,7 @@ def measure_theorem3() -> Section:
                 for stage in range(2, learner.stages + 1)
             )
             bound = arms**2 * learner.stages + learner.stage_rounds(1) + widths
-            shares.append(float(run.regret(fallow.ghost(instance), horizon)) / bound)
+            shares.append(float(run.regret(fallow.planners.ghost(instance), horizon)) / bound)
         within = np.mean(np.array(shares) <= 1)
         rows.append(
             (f"{horizon:.0e}", f"{within:.1%}", f"{np.mean(shares):.3f}", f"{max(shares):.3f}")
@@ -69,7 +69,7 @@ def measure_theorem4() -> Section:
     delta = 0.1
     for gap, runs in ((0.4, 1000), (0.3, 300), (0.2, 100), (0.1, 30), (0.05, 10)):
         baselines = [0.5 + gap, 0.5, 0.5 - gap]
-        instance = fallow.Instance.from_means([[baseline] for baseline in baselines])
+        instance = fallow.Instance([[baseline] for baseline in baselines])
         pulls, right = [], 0
         for seed in range(runs):
             ranker = fallow.BanditRanker(3, delta)

@@ -16,7 +16,7 @@ ROUNDS = 10**7
 PLAIN_ROUNDS = 200_000
 STATIONARY_ROUNDS = 30_000
 CORE_ROUNDS = 500_000
-OURS = "`fallow.UCB1`"
+OURS = "`fallow.learners.UCB1`"
 LOOPS = {
     "numba loop by hand, averages and roots kept": tuned_ucb1,
     "numba loop by hand, with fallow's own short cut too": leading_ucb1,
@@ -28,7 +28,9 @@ def measure() -> Section:
     instance = fallow.catalog.figure2(seed=3)
     rounds: dict[str, int] = {OURS: ROUNDS}
     works: dict[str, Callable[[], object]] = {
-        OURS: lambda: fallow.simulate(instance, fallow.UCB1(7), ROUNDS, 0, checkpoints=[ROUNDS])
+        OURS: lambda: fallow.simulate(
+            instance, fallow.learners.UCB1(7), ROUNDS, 0, checkpoints=[ROUNDS]
+        )
     }
     for name, loop in LOOPS.items():
         rounds[name] = ROUNDS
@@ -73,8 +75,8 @@ def measure() -> Section:
         "the same arms always rested; most of its time goes into its result. Its core alone, which "
         "only a private name reaches, is the one compiled peer; against that, 100 is out of reach. "
         "coba's learner is UCB1-Tuned. The loops by hand (`benchmarks/minimal.py`) keep no record "
-        "at all; the second one decides as `fallow.UCB1` does, so that what it is ahead is the "
-        "price of the record.",
+        "at all; the second one decides as `UCB1` does, so that what it is ahead is the price of "
+        "the record.",
         ratios,
     )
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, UCBGreedy, catalog
-from fallow.learners import SlidingWindowUCB
+from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, catalog
+from fallow.learners import SlidingWindowUCB, UCBGreedy
 from fallow.learners.registry import LEARNERS, build_learner
 
 INSTANCE = catalog.random_geometric(arms=4, max_delay=3, seed=8)

@@ -37,7 +37,7 @@ def tables(draw: st.DrawFn, max_arms: int = 4, max_delay: int = 4) -> Instance:
     arms = draw(st.integers(1, max_arms))
     width = draw(st.integers(1, max_delay + 1))
     row = st.lists(shares, min_size=width, max_size=width)
-    return Instance.from_means(draw(st.lists(row, min_size=arms, max_size=arms)))
+    return Instance(draw(st.lists(row, min_size=arms, max_size=arms)))
 
 
 @st.composite
@@ -46,7 +46,7 @@ def coarse_tables(draw: st.DrawFn, max_arms: int = 4, max_delay: int = 3) -> Ins
     arms = draw(st.integers(1, max_arms))
     width = draw(st.integers(1, max_delay + 1))
     row = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=width, max_size=width)
-    return Instance.from_means(draw(st.lists(row, min_size=arms, max_size=arms)))
+    return Instance(draw(st.lists(row, min_size=arms, max_size=arms)))
 
 
 @st.composite

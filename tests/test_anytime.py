@@ -12,22 +12,20 @@ from learner_contract import Spy
 from strategies import generic_instances
 
 from fallow import (
-    AnytimeLowSwitch,
     Block,
     Instance,
-    JointRanking,
     LowSwitch,
     Outcome,
     RankingUCB,
-    RankingUCB2,
     catalog,
     gain,
-    ghost,
     replicate,
     simulate,
 )
+from fallow.learners import AnytimeLowSwitch, JointRanking, RankingUCB2
 from fallow.learners.policy_rewards import PolicyRewards
 from fallow.learners.registry import build_learner
+from fallow.planners import ghost
 from fallow.trajectory import RunTrajectory
 
 SEEDS = st.integers(0, 100)
@@ -289,7 +287,7 @@ def test_a_trillion_rounds_take_few_blocks(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ranking-ucb2", "anytime-low-switch", "joint-ranking"])
 def test_a_single_arm_is_played_for_ever(name: str) -> None:
-    instance = Instance.from_means([[0.5]])
+    instance = Instance([[0.5]])
     run = simulate(instance, build_learner(name, instance, 10**9, seed=0), 10**9, seed=0)
     assert run.switches(10**9) == 0
 

@@ -46,7 +46,7 @@ def test_an_ordinary_bandit_is_bounded_by_its_best_arm() -> None:
 
 
 def test_one_arm_is_bounded_by_its_mean_at_delay_one() -> None:
-    assert upper_bound(Instance.from_means([[0.25, 1.0]])) == pytest.approx(0.25, abs=1e-12)
+    assert upper_bound(Instance([[0.25, 1.0]])) == pytest.approx(0.25, abs=1e-12)
 
 
 def test_arms_enough_to_rest_all_of_them_reach_the_bound() -> None:

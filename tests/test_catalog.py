@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fallow import catalog, optimal, ranking_gains
+from fallow import catalog, optimal
+from fallow.planners import ranking_gains
 
 
 def test_every_entry_has_its_arms_and_delays() -> None:

@@ -14,19 +14,17 @@ from helpers import run_command, runner
 from fallow import (
     BanditRanker,
     Block,
-    Guarantee,
     Instance,
     LowSwitch,
     Outcome,
     RankingUCB,
     gain,
-    maintenance,
     optimal,
-    ranking_gains,
     simulate,
 )
 from fallow.arrays import FloatArray
 from fallow.learners import CheckedLearner
+from fallow.planners import Guarantee, maintenance, ranking_gains
 from reproduction.claims import claim as claim_module
 from reproduction.claims.claim import Claim, Finding
 from reproduction.claims.registry import CLAIMS

@@ -13,9 +13,10 @@ import pytest
 from helpers import run_command as run
 from helpers import runner
 
-from fallow import LowSwitch, catalog, ghost, simulate
+from fallow import LowSwitch, catalog, simulate
 from fallow.cli import app
 from fallow.learners.registry import LEARNERS
+from fallow.planners import ghost
 
 FAST = ("--runs", "3", "--horizon", "300")
 

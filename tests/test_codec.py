@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallow import UCB1, Block, Outcome, Plan, RankThenCut, Rotation, ThompsonSampling
-from fallow.learners import CheckedLearner, load
+from fallow import Block, Outcome, Plan, Rotation
+from fallow.learners import UCB1, CheckedLearner, RankThenCut, ThompsonSampling, load
 from fallow.learners.codec import decode, encode
 from fallow.learners.tree import Tree
 

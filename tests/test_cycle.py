@@ -64,7 +64,7 @@ def test_a_plan_keeps_the_shortest_period(cycle: list[int], period: tuple[int, .
 
 
 def test_the_certificate_of_nothing_to_earn_is_one() -> None:
-    nothing = Instance.from_means([[0.0, 0.0], [0.0, 0.0]])
+    nothing = Instance([[0.0, 0.0], [0.0, 0.0]])
     for plan in (Plan.of(nothing, [0], "by hand"), fallow.plan(nothing), fallow.plan(nothing, 0)):
         assert plan.gain == 0
         assert plan.certificate == 1

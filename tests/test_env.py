@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances
 
-from fallow import Block, Instance, Outcome, catalog, ghost, greedy, simulate
+from fallow import Block, Instance, Outcome, catalog, simulate
 from fallow.env import BanditEnv
 from fallow.learners import PolicyLearner
+from fallow.planners import ghost, greedy
 
 
 def test_the_environment_passes_gymnasiums_checks() -> None:
@@ -50,7 +51,7 @@ def test_it_earns_what_the_simulator_earns(instance: Instance, data: st.DataObje
 
 
 def test_rewards_follow_the_means_and_the_seed() -> None:
-    env = BanditEnv(Instance.from_means([[0.3]]), horizon=10_000)
+    env = BanditEnv(Instance([[0.3]]), horizon=10_000)
     runs = []
     for _ in range(2):
         env.reset(seed=4)

@@ -37,7 +37,7 @@ def test_the_callers_order_is_kept_and_order_sorts() -> None:
 
 def test_delays_are_the_last_at_which_the_mean_differs_from_rested() -> None:
     table = [[0.5, 0.5, 0.5], [0.1, 0.5, 0.5], [0.5, 0.4, 0.5], [0.9, 0.4, 0.5]]
-    assert Instance.from_means(table).delays.tolist() == [0, 1, 2, 2]
+    assert Instance(table).delays.tolist() == [0, 1, 2, 2]
 
 
 def test_a_plain_function_is_a_decay() -> None:
@@ -47,7 +47,7 @@ def test_a_plain_function_is_a_decay() -> None:
 
 def test_an_instance_cannot_be_changed() -> None:
     source = np.array([[0.5, 1.0]])
-    instance = Instance.from_means(source)
+    instance = Instance(source)
     source[0, 0] = 0.1
     assert instance.means[0, 0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
@@ -66,9 +66,9 @@ def test_copies_are_equal_and_frozen(instance: Instance) -> None:
 
 
 def test_instances_differ_by_means_and_by_names() -> None:
-    instance = Instance.from_means([[0.5, 1.0]], names=["a"])
-    assert instance != Instance.from_means([[0.5, 0.9]], names=["a"])
-    assert instance != Instance.from_means([[0.5, 1.0]], names=["b"])
+    instance = Instance([[0.5, 1.0]], names=["a"])
+    assert instance != Instance([[0.5, 0.9]], names=["a"])
+    assert instance != Instance([[0.5, 1.0]], names=["b"])
     assert instance != "a"
 
 
@@ -78,7 +78,7 @@ def test_toml_round_trip_is_exact(
 ) -> None:
     count = instance.arms
     names = data.draw(st.lists(st.text(), min_size=count, max_size=count, unique=True))
-    named = Instance.from_means(instance.means, names)
+    named = Instance(instance.means, names)
     path = tmp_path_factory.mktemp("toml") / "instance.toml"
     named.save(path)
     loaded = Instance.load(path)
@@ -184,7 +184,7 @@ def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> N
 )
 def test_bad_tables_are_named(table: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Instance.from_means(table)
+        Instance(table)
 
 
 @pytest.mark.parametrize(

@@ -15,36 +15,37 @@ from strategies import generic_instances
 
 import fallow
 from fallow import (
-    UCB1,
-    AnytimeLowSwitch,
     BanditRanker,
     Block,
-    EpsilonGreedy,
-    Follow,
     Instance,
     LowSwitch,
     Outcome,
     RankingUCB,
+    catalog,
+    checks,
+    optimal,
+    simulate,
+)
+from fallow.learners import (
+    UCB1,
+    AnytimeLowSwitch,
+    CheckedLearner,
+    EpsilonGreedy,
+    Follow,
     RankingUCB2,
     RankThenCut,
     SlidingWindowUCB,
     ThompsonSampling,
-    catalog,
-    checks,
-    ghost,
-    optimal,
-    ranking_gains,
-    simulate,
 )
-from fallow.learners import CheckedLearner
 from fallow.learners.baselines import BlindLearner
+from fallow.planners import ghost, ranking_gains
 from fallow.trajectory import RunTrajectory
 
 
 @given(st.integers(0, 10**6))
 def test_ranking_ucb_plays_bit_for_bit_what_the_paper_says(seed: int) -> None:
     instance = catalog.random_table(arms=5, max_delay=4, seed=seed)
-    instance = Instance.from_means(instance.means[instance.order])
+    instance = Instance(instance.means[instance.order])
     generator = np.random.default_rng(seed)
     oracle = reference.RankingUCB(instance.means.tolist(), generator)
     expected = oracle.run(700)
@@ -142,7 +143,7 @@ def test_theorem3_holds_with_the_constants_of_its_proof() -> None:
 
 def test_a_learner_beyond_its_horizon_stays_with_the_best() -> None:
     learner = LowSwitch(range(3), 100)
-    run = simulate(Instance.from_means([[0.5]] * 3), learner, 10**5, seed=0)
+    run = simulate(Instance([[0.5]] * 3), learner, 10**5, seed=0)
     assert run.switches(10**5) <= 3 * learner.stages
 
 
@@ -207,7 +208,7 @@ def test_equal_arms_are_reported_when_the_budget_ends() -> None:
 
 def test_a_wrong_tree_would_show_in_the_order() -> None:
     """Arms leave in the order best, worst, middle; the walk puts them in their places."""
-    instance = Instance.from_means([[0.5], [0.98], [0.02], [0.6]])
+    instance = Instance([[0.5], [0.98], [0.02], [0.6]])
     ranker = BanditRanker(4, 0.1)
     simulate(instance, ranker, 100_000, seed=2)
     assert ranker.order == (1, 3, 0, 2)
@@ -241,7 +242,7 @@ def test_following_the_optimum_earns_it() -> None:
 def test_blind_learners_find_the_best_arm_where_delays_do_not_matter(
     learner: CheckedLearner,
 ) -> None:
-    instance = Instance.from_means([[0.2], [0.8], [0.4]])
+    instance = Instance([[0.2], [0.8], [0.4]])
     run = simulate(instance, learner, 20_000, seed=0)
     assert float(run.regret(0.8, 20_000)) < 0.1 * 20_000 * 0.4
 
@@ -260,7 +261,7 @@ def test_equal_seeds_of_learner_and_simulator_are_not_the_same_stream(
     build: Callable[..., BlindLearner],
 ) -> None:
     """Of 4,000 first pulls of each kind, about 0.5 pay; 6 standard errors, a chance below 1e-8."""
-    instance = Instance.from_means([[0.5], [0.5]])
+    instance = Instance([[0.5], [0.5]])
     rewards: dict[int, list[float]] = {0: [], 1: []}
     for seed in range(4000):
         learner = build(2, seed=seed)
@@ -300,7 +301,7 @@ def test_bad_parameters_are_named(build: type, message: str) -> None:
 
 def test_a_single_arm_is_ranked_at_once() -> None:
     assert BanditRanker(1).done
-    assert fallow.RankThenCut(1, 100).stage == "cutting"
+    assert fallow.learners.RankThenCut(1, 100).stage == "cutting"
 
 
 @pytest.mark.parametrize("build", [LowSwitch, RankingUCB, RankingUCB2, AnytimeLowSwitch])

@@ -6,7 +6,8 @@ from itertools import combinations_with_replacement
 import pytest
 import reference
 
-from fallow import maintenance, optimal
+from fallow import optimal
+from fallow.planners import maintenance
 
 EVERY_PROBLEM = [
     intervals

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import generic_instances, instances, tables, tiny_instances
 
-from fallow import Instance, catalog, decay, gain, greedy, optimal, plan, upper_bound
+from fallow import Instance, catalog, decay, gain, optimal, plan, upper_bound
 from fallow.kernels import states
-from fallow.planners.optimal import _space, reachable_states
+from fallow.planners import greedy
+from fallow.planners.optimal import number_vectors, reachable_states
 from fallow.planners.plan import optimum_or_bound
 
 
@@ -33,7 +34,7 @@ def test_means_that_hardly_differ_are_told_apart() -> None:
     """Shrinking all means towards 1/2 changes no comparison, so the best cycles stay the best."""
     for seed in range(30):
         instance = catalog.random_table(arms=5, max_delay=5, seed=seed)
-        best = optimal(Instance.from_means(0.5 + 1e-9 * instance.means))
+        best = optimal(Instance(0.5 + 1e-9 * instance.means))
         assert best.residual < 2e-12
         assert gain(instance, best.cycle) == pytest.approx(optimal(instance).gain, rel=1e-3)
 
@@ -44,7 +45,7 @@ def test_means_that_hardly_differ_are_told_apart() -> None:
 )
 def test_the_proof_allows_for_rounding(table: list[list[float]]) -> None:
     """Here max (TV - V), as computed, is by one rounding unit too small."""
-    assert optimal(Instance.from_means(table)).residual >= 0
+    assert optimal(Instance(table)).residual >= 0
 
 
 @settings(max_examples=25)
@@ -77,7 +78,7 @@ def test_equal_delays_have_a_closed_form_size(arms: int, delay: int) -> None:
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=5))
 def test_numbers_and_delay_vectors_are_in_bijection(delays: list[int]) -> None:
-    space = _space(np.array(delays))
+    space = number_vectors(np.array(delays))
     vectors = set()
     for number in range(space.completions[-1, 0]):
         ages = states.ages_of(number, space)

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from strategies import coarse_tables, generic_instances, instances
 
 import fallow
-from fallow import Instance, Plan, beam, gain, ghost, greedy, harmonic, improve, optimal, plan
+from fallow import Instance, Plan, gain, optimal, plan
 from fallow.kernels.beam import best_repeat
 from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
+from fallow.planners import beam, ghost, greedy, harmonic, improve
 from fallow.planners.plan import HEURISTICS
 
 Planner = Callable[[Instance], Plan]
@@ -49,7 +50,7 @@ def test_relabelling_arms_relabels_the_plan(
     planner: Planner, instance: Instance, data: st.DataObject
 ) -> None:
     new_to_old = data.draw(st.permutations(range(instance.arms)))
-    relabelled = planner(Instance.from_means(instance.means[new_to_old]))
+    relabelled = planner(Instance(instance.means[new_to_old]))
     original = planner(instance)
     assert tuple(new_to_old[arm] for arm in relabelled.cycle) in rotations(original.cycle)
 
@@ -58,7 +59,7 @@ def test_relabelling_arms_relabels_the_plan(
 def test_relabelling_arms_relabels_the_optimum(instance: Instance, data: st.DataObject) -> None:
     """Several cycles can be optimal, so the relabelled one need only earn the same."""
     new_to_old = data.draw(st.permutations(range(instance.arms)))
-    relabelled = plan(Instance.from_means(instance.means[new_to_old]))
+    relabelled = plan(Instance(instance.means[new_to_old]))
     cycle = [new_to_old[arm] for arm in relabelled.cycle]
     assert gain(instance, cycle) == pytest.approx(plan(instance).gain, abs=1e-12)
 
@@ -116,7 +117,7 @@ def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:
     """Whittle's cycle here is longer than the 256 (D + 1) rounds that are looked at."""
     instance = fallow.catalog.random_table(arms=20, max_delay=100, seed=2)
-    found = fallow.whittle(instance)
+    found = fallow.planners.whittle(instance)
     assert 128 * (instance.max_delay + 1) <= len(found.cycle) <= 256 * (instance.max_delay + 1)
     assert found.gain == gain(instance, found.cycle)
     assert found.certificate > 0.95
@@ -299,7 +300,7 @@ def test_switching_between_equal_ranking_policies_does_not_lose(seed: int, n: in
     if 0 <= missing <= baselines[-2]:
         baselines[-1] = missing
         instance = Instance.b2dep(baselines, delays, f)
-        gains = fallow.ranking_gains(instance)
+        gains = fallow.planners.ranking_gains(instance)
         assert gains[m - 1] == pytest.approx(gains[n - 1])
         alternating = [*range(m), *range(n)]
         assert gain(instance, alternating) >= gains[n - 1] - 1e-12

@@ -15,8 +15,9 @@ from helpers import run_command
 from matplotlib.figure import Figure
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-from fallow import ghost, optimal, transition_totals
+from fallow import optimal
 from fallow.catalog import figure2, figure3
+from fallow.planners import ghost, transition_totals
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.summarize import summarize

@@ -14,16 +14,12 @@ from learner_contract import Spy
 from fallow import (
     Block,
     Instance,
-    JointRanking,
     LowSwitch,
     Outcome,
     RankingUCB,
-    RankingUCB2,
     Rotation,
     catalog,
-    estimate,
     gain,
-    ghost,
     optimal,
     replicate,
     simulate,
@@ -41,8 +37,11 @@ from fallow.kernels.cycles import (
     plays_until_doubling,
     pulls_until_doubling,
 )
+from fallow.learners import JointRanking, RankingUCB2
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.rotation import PLANNERS
+from fallow.planners import ghost
+from fallow.studies import estimate
 
 cycles = st.lists(st.integers(0, 3), min_size=1, max_size=9)
 
@@ -285,13 +284,13 @@ def test_without_delays_the_bound_stays_short() -> None:
     """Chance may double it, once in a while."""
     for seed in range(5):
         learner = Rotation(3)
-        simulate(Instance.from_means([[0.9], [0.5], [0.1]]), learner, 10_000, seed)
+        simulate(Instance([[0.9], [0.5], [0.1]]), learner, 10_000, seed)
         assert learner.bound <= 2
 
 
 def test_with_a_cost_the_cycle_is_kept_unless_a_change_pays() -> None:
     learner = Rotation(2, max_delay=1, switching_cost=3.0)
-    instance = Instance.from_means([[0.4, 0.9], [0.4, 0.9]])
+    instance = Instance([[0.4, 0.9], [0.4, 0.9]])
     spy = Spy(learner)
     simulate(instance, spy, 2000, seed=1)
     changes = [later for earlier, later in pairwise(spy.blocks) if earlier.arms != later.arms]

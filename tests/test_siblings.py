@@ -11,24 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import generic_instances
 
-from fallow import (
-    Block,
-    ExploreThenCommit,
-    Instance,
-    ISICombUCB1,
-    Lookahead,
-    Outcome,
-    UCBGreedy,
-    catalog,
-    gain,
-    greedy,
-    optimal,
-    simulate,
-)
+from fallow import Block, Instance, Outcome, catalog, gain, optimal, simulate
 from fallow.kernels.blocks import best_block
 from fallow.kernels.cycles import fill
 from fallow.kernels.lookahead import best_sequence
+from fallow.learners import ExploreThenCommit, ISICombUCB1, Lookahead, UCBGreedy
 from fallow.learners.registry import build_learner
+from fallow.planners import greedy
 from fallow.planners.interleaved import drawn_periods, due, interleaved
 from fallow.protocol import Learner
 
@@ -70,7 +59,7 @@ def test_ucb_greedy_plays_pull_for_pull_what_the_paper_says(
     """With delays up to 7 and few arms, all are often blocked at once."""
     generator = np.random.default_rng([seed, 1])
     delays = generator.integers(0, longest + 1, arms).tolist()
-    instance = Instance.from_means(np.sort(generator.random((arms, longest + 1)), axis=1))
+    instance = Instance(np.sort(generator.random((arms, longest + 1)), axis=1))
     oracle = reference.UCBGreedy(instance.means.tolist(), delays, np.random.default_rng(seed))
     learner = Recorded(UCBGreedy(arms, delays))
     simulate(instance, learner, 250, seed)
@@ -95,7 +84,7 @@ def test_all_blocked_the_worthless_arm_is_given_up() -> None:
 
 
 def test_delays_are_told_by_name() -> None:
-    instance = Instance.from_means([[0.1, 0.9, 0.9], [0.5, 0.5, 0.5]])
+    instance = Instance([[0.1, 0.9, 0.9], [0.5, 0.5, 0.5]])
     learner = build_learner("ucb-greedy", instance, horizon=10, seed=0)
     assert isinstance(learner, UCBGreedy)
     assert learner.delays == [1, 0]
@@ -282,7 +271,7 @@ def test_exploration_samples_every_arm_at_every_delay(arms: int, max_delay: int)
     """All but the delays of a single arm, which has only one."""
     means = np.random.default_rng(0).random((arms, max_delay + 1))
     learner = ExploreThenCommit(arms, max_delay, 100)
-    simulate(Instance.from_means(means), learner, 5000, seed=0, rewards="none")
+    simulate(Instance(means), learner, 5000, seed=0, rewards="none")
     assert learner.cycle is not None
     reached = slice(0, 1 if arms == 1 else None)
     counts, sums = learner.cells.counts[:, reached], learner.cells.sums[:, reached]
@@ -323,7 +312,7 @@ def _earned(instance: Instance, learner: Learner, horizon: int, seed: int) -> fl
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in OWN_FAMILIES}))
 @pytest.mark.parametrize("table", [[[0.2, 0.7]], [[0.5], [0.4]], [[0.0, 0.0], [0.0, 0.0]]])
 def test_small_and_worthless_instances_can_be_played(name: str, table: list[list[float]]) -> None:
-    instance = Instance.from_means(table)
+    instance = Instance(table)
     run = simulate(instance, build_learner(name, instance, 300, 0), 300, seed=0)
     assert float(run.expected_reward(300)) <= 300 * 0.7
 

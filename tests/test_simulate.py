@@ -14,28 +14,24 @@ from hypothesis import strategies as st
 from learner_contract import MAKERS, Spy
 
 from fallow import (
-    UCB1,
     Block,
-    Follow,
     Instance,
     LowSwitch,
     Outcome,
     RankingUCB,
-    RankThenCut,
     Result,
-    ThompsonSampling,
     catalog,
-    estimate,
-    ghost,
     replicate,
     simulate,
 )
 from fallow.arrays import FloatArray
 from fallow.drift import play_stages
 from fallow.kernels.bandits import Log, Table
-from fallow.learners import CheckedLearner
+from fallow.learners import UCB1, CheckedLearner, Follow, RankThenCut, ThompsonSampling
+from fallow.planners import ghost
 from fallow.protocol import has_compiled_loop
 from fallow.simulate import Rewards
+from fallow.studies import estimate
 from fallow.studies.study import Factory
 
 HALF: Any = 0.5
@@ -43,7 +39,7 @@ HALF: Any = 0.5
 OTHER_NUMBERS: list[Any] = [np.int64(0), 1.0, 2.0, np.int64(3), np.int64(2**62)]
 """Whole numbers of other types."""
 BLOCK = Block((0, 1, 0), plays=41)
-INSTANCE = Instance.from_means([[0.2, 0.45, 0.7, 0.9], [0.1, 0.3, 0.6, 0.8]])
+INSTANCE = Instance([[0.2, 0.45, 0.7, 0.9], [0.1, 0.3, 0.6, 0.8]])
 
 
 def outcomes(rewards: Any, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -112,7 +108,7 @@ def test_beta_rewards_have_their_mean_and_spread() -> None:
 
 def test_certain_arms_stay_certain_under_beta_rewards() -> None:
     learner = Scripted([Block((0, 1), 5)])
-    simulate(Instance.from_means([[0.0], [1.0]]), learner, 10, seed=0, rewards="beta")
+    simulate(Instance([[0.0], [1.0]]), learner, 10, seed=0, rewards="beta")
     assert learner.outcomes == [Outcome([0.0, 1.0], [0.0, 4.0])]
 
 
@@ -317,7 +313,7 @@ def test_rows_hold_all_of_a_study_in_any_order() -> None:
 
 
 def test_stages_are_played_one_after_the_other_by_one_learner() -> None:
-    low, high = (Instance.from_means([[mean], [mean / 2]]) for mean in (0.2, 0.8))
+    low, high = (Instance([[mean], [mean / 2]]) for mean in (0.2, 0.8))
     learners = {"first": lambda *_: Follow(ghost(low))}
     study = replicate(
         lambda _: [low, high], learners, 101, runs=2, seed=0, checkpoints=[10, 50, 60, 101]
@@ -363,7 +359,7 @@ class Script:
 )
 def test_blocks_go_on_across_the_ends_of_stages(blocks: list[Block], count: int) -> None:
     """Without delays and noise it does not show in how many stages a run was cut."""
-    instance = Instance.from_means([[0.2], [0.5], [0.9]])
+    instance = Instance([[0.2], [0.5], [0.9]])
     seed = np.random.SeedSequence(0)
     rounds = np.array([1, 13, 50, 101])
     whole, parts = Script(blocks), Script(blocks)
@@ -405,7 +401,7 @@ def test_intervals_cover_as_often_as_they_say() -> None:
 def test_compiled_ucb_decides_between_equal_arms_like_its_object(
     build: Callable[[int], CheckedLearner], rewards: Rewards, arms: int
 ) -> None:
-    instance = Instance.from_means([[0.3, 0.5]] * arms)
+    instance = Instance([[0.3, 0.5]] * arms)
     learners = build(arms), Spy(build(arms))
     runs = [simulate(instance, learner, 3000, 0, rewards) for learner in learners]
     rounds = np.arange(3001)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fallow import estimate
 from fallow.arrays import FloatArray
 from fallow.intervals import moments
+from fallow.studies import estimate
 from fallow.studies.engine import Failure
 from fallow.studies.tally import BLOCK, FAILURES, Tally, tally
 

@@ -10,12 +10,12 @@ import pytest
 from helpers import run_command
 
 from fallow import catalog, optimal
-from fallow.figures import heat_figure
 from fallow.learners.registry import LEARNERS
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from reproduction.cli import app
+from reproduction.figures import heat_figure
 from reproduction.tournament import (
     MISSPECIFIED,
     Standing,

@@ -47,7 +47,7 @@ THEOREM_4 = Claim(
 def _check_pulls() -> Finding:
     ratios = []
     for gap, runs in ((0.4, 40), (0.2, 10), (0.1, 2)):
-        instance = Instance.from_means([[0.5 + gap], [0.5], [0.5 - gap]])
+        instance = Instance([[0.5 + gap], [0.5], [0.5 - gap]])
         pulls = [_rank(instance, None, seed).pulls for seed in range(runs)]
         order = 2 / gap**2 * math.log(1 / (DELTA * gap))
         ratios.append(float(np.mean(pulls)) / order)
@@ -75,7 +75,7 @@ def _factor(baselines: list[float], max_delay: int) -> float:
 
     There is no noise, so both need the same number of samples of each arm.
     """
-    instance = Instance.from_means([[baseline] for baseline in baselines])
+    instance = Instance([[baseline] for baseline in baselines])
     plain, calibrated = (BanditRanker(len(baselines), DELTA, each) for each in (None, max_delay))
     for ranker in (plain, calibrated):
         simulate(instance, ranker, ENOUGH, seed=0, rewards="none", checkpoints=[ENOUGH])

@@ -29,8 +29,9 @@ def tournament_command(
     with user_mistakes():
         check_extras("tournament", "polars", "matplotlib")
         from fallow.cli.progress import stage
-        from fallow.figures import heat_figure, image
+        from fallow.figures import image
         from fallow.files import write_whole
+        from reproduction.figures import heat_figure
         from reproduction.tournament import markdown, matrix, standings, standings_json
 
         specs = load_specs(files)

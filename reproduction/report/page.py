@@ -13,9 +13,9 @@ from string import Template
 from matplotlib.figure import Figure
 
 from fallow import catalog
-from fallow.figures import heat_figure, transition_figure
 from fallow.planners.ranking import transition_totals
 from reproduction.claims.claim import count_verdicts
+from reproduction.figures import heat_figure, transition_figure
 from reproduction.report.comparison import compare_with_paper, tabulate
 from reproduction.report.content import Content
 from reproduction.report.exhibit import Exhibit, draw_exhibit

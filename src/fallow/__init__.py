@@ -1,95 +1,42 @@
 """Plan decisions that wear out with use and recover with rest."""
 
-from fallow import catalog, decay
+from fallow import catalog, decay, learners, planners, studies
 from fallow.instance import Instance
-from fallow.intervals import estimate
-from fallow.learners import (
-    UCB1,
-    AnytimeLowSwitch,
-    BanditRanker,
-    EpsilonGreedy,
-    ExploreThenCommit,
-    Follow,
-    ISICombUCB1,
-    JointRanking,
-    Lookahead,
-    LowSwitch,
-    RankingUCB,
-    RankingUCB2,
-    RankThenCut,
-    Rotation,
-    SlidingWindowUCB,
-    ThompsonSampling,
-    UCBGreedy,
-)
-from fallow.planners import maintenance
-from fallow.planners.beam import beam
+from fallow.learners.bandit_ranker import BanditRanker
+from fallow.learners.low_switch import LowSwitch
+from fallow.learners.ranking_ucb import RankingUCB
+from fallow.learners.rotation import Rotation
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
-from fallow.planners.greedy import greedy
-from fallow.planners.harmonic import harmonic
-from fallow.planners.local_search import improve
 from fallow.planners.optimal import optimal
 from fallow.planners.plan import plan
-from fallow.planners.ranking import (
-    Guarantee,
-    ghost,
-    guarantee,
-    ranking_gains,
-    theorem2_index,
-    transition_totals,
-)
-from fallow.planners.whittle import whittle
 from fallow.protocol import Block, Learner, Outcome
 from fallow.simulate import simulate
-from fallow.studies import Result, log_rounds, replicate
+from fallow.studies.replicate import replicate
+from fallow.studies.result import Result
 from fallow.trajectory import Trajectory
 
 __all__ = [
-    "UCB1",
-    "AnytimeLowSwitch",
     "BanditRanker",
     "Block",
-    "EpsilonGreedy",
-    "ExploreThenCommit",
-    "Follow",
-    "Guarantee",
-    "ISICombUCB1",
     "Instance",
-    "JointRanking",
     "Learner",
-    "Lookahead",
     "LowSwitch",
     "Outcome",
     "Plan",
-    "RankThenCut",
     "RankingUCB",
-    "RankingUCB2",
     "Result",
     "Rotation",
-    "SlidingWindowUCB",
-    "ThompsonSampling",
     "Trajectory",
-    "UCBGreedy",
-    "beam",
     "catalog",
     "decay",
-    "estimate",
     "gain",
-    "ghost",
-    "greedy",
-    "guarantee",
-    "harmonic",
-    "improve",
-    "log_rounds",
-    "maintenance",
+    "learners",
     "optimal",
     "plan",
-    "ranking_gains",
+    "planners",
     "replicate",
     "simulate",
-    "theorem2_index",
-    "transition_totals",
+    "studies",
     "upper_bound",
-    "whittle",
 ]

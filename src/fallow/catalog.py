@@ -33,7 +33,7 @@ def figure3(epsilon: float = 0.0) -> Instance:
 
     Examples
     --------
-    >>> from fallow import ranking_gains
+    >>> from fallow.planners import ranking_gains
     >>> ranking_gains(figure3())
     array([0.7, 0.7])
     """
@@ -46,7 +46,8 @@ def greedy_trap(epsilon: float = 0.1) -> Instance:
 
     Examples
     --------
-    >>> from fallow import greedy, optimal
+    >>> from fallow import optimal
+    >>> from fallow.planners import greedy
     >>> greedy(greedy_trap()).gain, round(optimal(greedy_trap()).gain, 12)
     (0.5, 0.7)
     """
@@ -59,7 +60,7 @@ def non_monotone() -> Instance:
 
     Examples
     --------
-    >>> from fallow import ranking_gains
+    >>> from fallow.planners import ranking_gains
     >>> ranking_gains(non_monotone()).round(4)
     array([0.5   , 0.625 , 0.7222])
     """
@@ -71,7 +72,7 @@ def non_monotone_constant() -> Instance:
 
     Examples
     --------
-    >>> from fallow import ranking_gains
+    >>> from fallow.planners import ranking_gains
     >>> ranking_gains(non_monotone_constant()).round(4)
     array([0.5   , 0.4167, 0.7222])
     """
@@ -83,7 +84,8 @@ def theorem2_counterexample() -> Instance:
 
     Examples
     --------
-    >>> from fallow import ghost, optimal
+    >>> from fallow import optimal
+    >>> from fallow.planners import ghost
     >>> round(ghost(theorem2_counterexample()).gain, 4), optimal(theorem2_counterexample()).cycle
     (0.6667, (2, 1, 0, 1))
     """
@@ -95,7 +97,7 @@ def theorem2_mild_counterexample() -> Instance:
 
     Examples
     --------
-    >>> from fallow import ghost
+    >>> from fallow.planners import ghost
     >>> round(ghost(theorem2_mild_counterexample()).gain, 12)
     0.8
     """
@@ -161,7 +163,7 @@ def falling(seed: int = 0) -> Instance:
     >>> bool((np.diff(falling().means, axis=1) <= 0).all())
     True
     """
-    return Instance.from_means(random_geometric(seed=seed).means[:, ::-1])
+    return Instance(random_geometric(seed=seed).means[:, ::-1])
 
 
 def drifting(progress: float = 0.0, seed: int = 0) -> Instance:
@@ -227,7 +229,7 @@ def recovering(seed: int = 0) -> Instance:
     generator = _generator(seed)
     height, slope = generator.uniform(0.1, 1, size=(2, 10, 1))
     middle = generator.uniform(0.1, 30, size=(10, 1))
-    return Instance.from_means(height / (1 + np.exp(-slope * (np.arange(1, 31) - middle))))
+    return Instance(height / (1 + np.exp(-slope * (np.arange(1, 31) - middle))))
 
 
 def trick_og() -> Instance:
@@ -238,11 +240,12 @@ def trick_og() -> Instance:
 
     Examples
     --------
-    >>> from fallow import greedy, optimal
+    >>> from fallow import optimal
+    >>> from fallow.planners import greedy
     >>> greedy(trick_og()).gain, optimal(trick_og()).gain
     (0.06, 0.5)
     """
-    return Instance.from_means([[0.05, 0.05], [0.06, 0.95]])
+    return Instance([[0.05, 0.05], [0.06, 0.95]])
 
 
 ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(

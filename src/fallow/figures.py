@@ -1,6 +1,5 @@
 """Drawing finished numbers; the only place that imports matplotlib."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -11,7 +10,6 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.intervals import Estimate
@@ -96,10 +94,10 @@ def curve_figure(
     for axes, panel in zip(row, panels, strict=True):
         _draw(axes, panel)
         axes.set_xscale(x_scale, **_scale_options(x_scale, panel.x))
-        axes.set_xlabel(_plain(x_label))
+        axes.set_xlabel(plain_text(x_label))
     row[0].set_ylabel(y_label)
     row[0].legend(frameon=False, fontsize="small")
-    figure.suptitle(_plain(title), fontsize="medium")
+    figure.suptitle(plain_text(title), fontsize="medium")
     return figure
 
 
@@ -108,12 +106,12 @@ def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
     return {"linthresh": float(np.abs(x[x != 0]).min(initial=1))} if scale == "symlog" else {}
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return text that is drawn as it stands, without formulas between dollar signs."""
     return text.replace("$", r"\$")
 
 
-def _colour(place: int) -> str:
+def colour_of(place: int) -> str:
     """Return a colour of the theme that is being drawn."""
     colours: list[str] = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
     return colours[place % len(colours)]
@@ -121,14 +119,14 @@ def _colour(place: int) -> str:
 
 def _draw(axes: Axes, panel: Panel) -> None:
     for place, (name, curve) in enumerate(panel.curves.items()):
-        colour, line = _colour(place), LINES[place % len(LINES)]
-        axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=_plain(name))
+        colour, line = colour_of(place), LINES[place % len(LINES)]
+        axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=plain_text(name))
         low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
         axes.fill_between(panel.x, low, high, color=colour, alpha=0.2, linewidth=0)
         for mark in panel.marks:
             if mark.curve == name:
                 reach = [[mark.value - mark.low], [mark.high - mark.value]]
-                label = f"{_plain(name)}, as published"
+                label = f"{plain_text(name)}, as published"
                 # Beside the curve's end, so that marks do not hide each other.
                 beside = mark.x * 1.1 ** (place + 1)
                 axes.errorbar(beside, mark.value, reach, fmt="D", color=colour, label=label)
@@ -141,100 +139,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
     lowest, highest = axes.get_ylim()
     if lowest < 0 < highest:
         axes.axhline(0, color="#808080", linewidth=0.8)
-    axes.set_title(_plain(panel.title), fontsize="small")
+    axes.set_title(plain_text(panel.title), fontsize="small")
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def heat_figure(learners: Sequence[str], families: Sequence[str], shares: FloatArray) -> Figure:
-    """Draw the share of the optimum that each learner (row) earned on each family (column)."""
-    size = 3 + 0.62 * len(families), 1.8 + 0.3 * len(learners)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    # Cividis reads the same for colour-blind readers, and in print.
-    picture = axes.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    axes.set_xticks(range(len(families)), list(map(_plain, families)), rotation=40, ha="right")
-    axes.set_yticks(range(len(learners)), list(map(_plain, learners)))
-    for row, column in np.ndindex(shares.shape):
-        share = shares[row, column]
-        if not math.isnan(share):
-            colour = "white" if share < 0.55 else "black"
-            axes.text(
-                column,
-                row,
-                f"{share:.2f}",
-                ha="center",
-                va="center",
-                color=colour,
-                fontsize="small",
-            )
-    axes.set_xlabel("family")
-    axes.set_ylabel("learner")
-    figure.colorbar(picture, label="share of the optimum's reward", fraction=0.03)
-    figure.suptitle("The tournament", fontsize="medium")
-    return figure
-
-
-def transition_figure(totals: Mapping[str, FloatArray], title: str) -> Figure:
-    """Draw what a play of each ranking policy earns in total after a play of another (Figure 1).
-
-    Parameters
-    ----------
-    totals
-        By the name of an instance, its `transition_totals`.
-    title
-        Of the whole figure.
-    """
-    figure = Figure(figsize=(5.2 * len(totals), 4.3), layout="constrained")
-    row = np.atleast_1d(figure.subplots(1, len(totals)))
-    for axes, (name, table) in zip(row, totals.items(), strict=True):
-        _draw_graph(axes, table)
-        axes.set_title(name, fontsize="small")
-    figure.suptitle(title, fontsize="medium")
-    return figure
-
-
-def _draw_graph(axes: Axes, totals: FloatArray) -> None:
-    """Draw policies on a circle, an arrow for each pair, a loop for each policy."""
-    count, radius = len(totals), 0.17
-    angles = (math.pi if count == 2 else math.pi / 2) - 2 * math.pi * np.arange(count) / count
-    centres = np.column_stack([np.cos(angles), np.sin(angles)])
-    for place, centre in enumerate(centres):
-        colour = _colour(place)
-        axes.add_patch(Circle(centre, radius, facecolor="none", edgecolor=colour, linewidth=2))
-        axes.annotate(rf"$\pi_{place + 1}$", centre, ha="center", va="center", fontsize="large")
-        across = np.array([-centre[1], centre[0]]) * 0.6
-        start, end = (centre + radius * (0.8 * centre + side) for side in (-across, across))
-        _arrow(axes, start, end, 2.5, colour, f"{totals[place, place]:.3f}")
-        for other, target in enumerate(centres):
-            if other != place:
-                way = (target - centre) / np.linalg.norm(target - centre)
-                label = f"{totals[place, other]:.3f}"
-                _arrow(axes, centre + way * radius, target - way * radius, 0.25, colour, label)
-    axes.set(xlim=(-1.7, 1.7), ylim=(-1, 1.5), aspect="equal")
-    axes.axis("off")
-
-
-def _arrow(
-    axes: Axes, start: FloatArray, end: FloatArray, bend: float, colour: str, label: str
-) -> None:
-    """Draw a bent arrow with a label on it."""
-    style = f"arc3,rad={bend}"
-    axes.add_patch(
-        FancyArrowPatch(
-            tuple(start),
-            tuple(end),
-            connectionstyle=style,
-            arrowstyle="-|>",
-            mutation_scale=14,
-            color=colour,
-        )
-    )
-    # The arrow is a quadratic curve whose control point stands off its middle.
-    off = np.array([end[1] - start[1], start[0] - end[0]])
-    control = (start + end) / 2 + bend * off
-    middle = (start + 2 * control + end) / 4
-    paper = {"boxstyle": "round,pad=0.15", "fc": mpl.rcParams["axes.facecolor"], "ec": "none"}
-    axes.annotate(label, tuple(middle), ha="center", va="center", color=colour, bbox=paper)
 
 
 def image(draw: Callable[[], Figure], kind: str, theme: Mapping[str, Any] = LIGHT) -> bytes:

@@ -25,7 +25,8 @@ from fallow.decay import Decay
 class Instance:
     """Arms whose expected reward depends on the rounds since each was last pulled.
 
-    Build one with `Instance.b2dep`, `Instance.blocking` or `Instance.from_means`.
+    Any table of means will do, whether or not they rise with the delay; `Instance.b2dep` and
+    `Instance.blocking` build those of the paper.
 
     Attributes
     ----------
@@ -35,6 +36,11 @@ class Instance:
         rested mean: for delays above D, and for an arm that was never pulled.
     names
         One name an arm; the arm's index, counted from 0, where none was given.
+
+    Examples
+    --------
+    >>> Instance([[0.1, 0.9, 0.2], [0.5, 0.5, 0.5]], names=["tide", "sea"])
+    Instance(2 arms, delays up to 2)
     """
 
     means: FloatArray
@@ -112,25 +118,6 @@ class Instance:
                [0. , 0.5, 0.5]])
         """
         return cls.b2dep(baselines, delays, decays.constant(1), names)
-
-    @classmethod
-    def from_means(cls, table: npt.ArrayLike, names: Iterable[str] | None = None) -> Instance:
-        """Build an instance from any table of means, whether or not they rise with the delay.
-
-        Parameters
-        ----------
-        table
-            One row an arm; column tau - 1 holds the mean at delay tau, the last one the rested
-            mean.
-        names
-            One name an arm.
-
-        Examples
-        --------
-        >>> Instance.from_means([[0.1, 0.9, 0.2], [0.5, 0.5, 0.5]], names=["tide", "sea"])
-        Instance(2 arms, delays up to 2)
-        """
-        return cls(table, names)
 
     @property
     def arms(self) -> int:

@@ -95,7 +95,8 @@ def has_compiled_loop(learner: Learner) -> TypeGuard[CompiledLearner]:
 
     Examples
     --------
-    >>> from fallow import UCB1, Rotation
+    >>> from fallow import Rotation
+    >>> from fallow.learners import UCB1
     >>> has_compiled_loop(UCB1(arms=3)), has_compiled_loop(Rotation(arms=3))
     (True, False)
     """

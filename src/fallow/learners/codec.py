@@ -210,10 +210,7 @@ def _decode(value: Any) -> Any:
 
 
 def _members(instance: Any) -> dict[str, Any]:
-    members: dict[str, Any] = (
-        vars(instance) if hasattr(instance, "__dict__") else instance._asdict()
-    )
-    return members
+    return dict(instance._asdict() if hasattr(instance, "_asdict") else vars(instance))
 
 
 def _check_state(state: Any) -> None:

@@ -11,7 +11,8 @@ class Follow(CheckedLearner):
 
     Examples
     --------
-    >>> from fallow import catalog, ghost
+    >>> from fallow import catalog
+    >>> from fallow.planners import ghost
     >>> Follow(ghost(catalog.figure3())).ask().arms
     (0,)
     """

@@ -120,7 +120,7 @@ class Rotation(CheckedLearner):
         counts, sums = self._folded(self.cells.counts), self._folded(self.cells.sums)
         bounds = upper_bounds(counts, sums, self.level)
         lacking = np.arange(self.bound, -1, -1) / (self.cells.rounds + 1)
-        table = Instance.from_means(np.maximum(bounds - TILT * lacking, 0))
+        table = Instance(np.maximum(bounds - TILT * lacking, 0))
         delays = np.minimum(self.cells.delays(), self.bound + 1)
         plan = PLANNERS[self.planner](table)
         if not self._keeps_cycle(table, plan):

@@ -1,1 +1,40 @@
 """Planners: what to do when the parameters of the instance are known."""
+
+from fallow.planners import maintenance
+from fallow.planners.beam import beam
+from fallow.planners.bounds import upper_bound
+from fallow.planners.cycle import Plan, gain
+from fallow.planners.greedy import greedy
+from fallow.planners.harmonic import harmonic
+from fallow.planners.local_search import improve
+from fallow.planners.optimal import optimal
+from fallow.planners.plan import plan
+from fallow.planners.ranking import (
+    Guarantee,
+    ghost,
+    guarantee,
+    ranking_gains,
+    theorem2_index,
+    transition_totals,
+)
+from fallow.planners.whittle import whittle
+
+__all__ = [
+    "Guarantee",
+    "Plan",
+    "beam",
+    "gain",
+    "ghost",
+    "greedy",
+    "guarantee",
+    "harmonic",
+    "improve",
+    "maintenance",
+    "optimal",
+    "plan",
+    "ranking_gains",
+    "theorem2_index",
+    "transition_totals",
+    "upper_bound",
+    "whittle",
+]

@@ -6,7 +6,7 @@ from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.beam import beam_path, best_repeat, relaxed_values
 from fallow.kernels.bounds import best_delays, clearing_price
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, certify
 
 BRANCHES = 8
 """Arms tried next after each delay vector that is kept."""
@@ -39,4 +39,4 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     rounds = (instance.max_delay + 1) * min(32, max(4, affordable // (instance.max_delay + 1)))
     path = beam_path(means, values, price, rounds, width, BRANCHES)
     start, end = best_repeat(means, path)
-    return Plan.of(instance, useful[path[start:end]], "beam")
+    return certify(instance, useful[path[start:end]], "beam")

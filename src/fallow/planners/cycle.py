@@ -64,10 +64,15 @@ class Plan:
         >>> Plan.of(Instance.blocking([1, 1], delays=[1, 1]), [0, 1, 0, 1], "by hand").cycle
         (0, 1)
         """
-        period = _shortest_period(np.array(checks.whole_numbers("cycle", cycle, minimum=0)))
-        if bound is None:
-            bound = upper_bound(instance)
-        return cls(tuple(period.tolist()), gain(instance, period), bound, method)
+        return certify(instance, _checked_cycle(instance, cycle), method, bound)
+
+
+def certify(instance: Instance, cycle: IntArray, method: str, bound: float | None = None) -> Plan:
+    """Return the plan that repeats a cycle whose arms a planner has chosen."""
+    period = _shortest_period(cycle)
+    if bound is None:
+        bound = upper_bound(instance)
+    return Plan(tuple(period.tolist()), _gain(instance, period), bound, method)
 
 
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
@@ -81,13 +86,21 @@ def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
     >>> gain(Instance.b2dep([1, 0.5], delays=[1, 1], decay=[0.5]), [0, 1])
     0.75
     """
+    return _gain(instance, _checked_cycle(instance, cycle))
+
+
+def _checked_cycle(instance: Instance, cycle: Sequence[int] | IntArray) -> IntArray:
     arms = np.array(checks.whole_numbers("cycle", cycle, minimum=0))
     if arms.max() >= instance.arms:
         raise ValueError(
             f"cycle must hold arms from 0 to {instance.arms - 1}, got {arms.max()} "
             f"at position {arms.argmax()}"
         )
-    return math.fsum(cycle_rewards(instance.means, arms)) / len(arms)
+    return arms
+
+
+def _gain(instance: Instance, cycle: IntArray) -> float:
+    return math.fsum(cycle_rewards(instance.means, cycle)) / len(cycle)
 
 
 def _shortest_period(cycle: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ from fallow.instance import Instance
 from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import cycle_rewards, fill
 from fallow.kernels.knapsack import best_choices
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, certify
 
 FREE = -1
 MAX_SCHEDULES = 16
@@ -37,7 +37,7 @@ def harmonic(instance: Instance) -> Plan:
     for arms in shortest_periods:
         candidates.append(np.argsort(-ranked[:, arms - 1], kind="stable")[:arms])
     best = max(candidates, key=lambda cycle: math.fsum(cycle_rewards(ranked, cycle)) / len(cycle))
-    return Plan.of(instance, instance.order[best], "harmonic")
+    return certify(instance, instance.order[best], "harmonic")
 
 
 def _periods(shortest: int, width: int) -> IntArray:

@@ -3,7 +3,7 @@
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.indices import follow
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, certify
 
 
 def follow_indices(instance: Instance, indices: FloatArray, method: str) -> Plan:
@@ -16,4 +16,4 @@ def follow_indices(instance: Instance, indices: FloatArray, method: str) -> Plan
     """
     order = instance.order  # so that ties go to the arm with the larger baseline
     cycle = follow(indices[order], max_rounds=256 * (instance.max_delay + 1))
-    return Plan.of(instance, order[cycle], method)
+    return certify(instance, order[cycle], method)

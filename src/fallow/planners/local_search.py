@@ -4,7 +4,7 @@ import numpy as np
 
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
-from fallow.planners.cycle import Plan, gain
+from fallow.planners.cycle import Plan, certify, gain
 
 
 def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan:
@@ -29,7 +29,8 @@ def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan
     while True:
         cycle = tuple(local_search(instance.means, np.array(improved.cycle), max_moves).tolist())
         if cycle != improved.cycle:
-            improved = Plan.of(instance, cycle, f"{plan.method}, improved", plan.upper_bound)
+            method = f"{plan.method}, improved"
+            improved = certify(instance, np.array(cycle), method, plan.upper_bound)
         if len(improved.cycle) == len(cycle):
             return improved
         # The cycle is a shorter one several times over, which has changes of its own.

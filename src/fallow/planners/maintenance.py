@@ -38,7 +38,7 @@ def instance(intervals: Sequence[int]) -> Instance:
     delays = np.arange(1, max(lengths) + 1)
     machines = [np.where(delays >= length, 1.0, 0.0) for length in lengths]
     names = [f"machine {machine}" for machine in range(1, len(lengths) + 1)]
-    return Instance.from_means([*machines, np.zeros(len(delays))], [*names, "idle"])
+    return Instance([*machines, np.zeros(len(delays))], [*names, "idle"])
 
 
 def schedule(intervals: Sequence[int], max_states: int = 20_000_000) -> tuple[int, ...] | None:

@@ -1,6 +1,7 @@
 """The exact optimum by Howard's policy iteration over the reachable delay vectors."""
 
 import logging
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from fallow.instance import Instance
 from fallow.kernels import states
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.bounds import rounded_up
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, certify
 
 log = logging.getLogger(__name__)
 
@@ -38,21 +39,19 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     """
     checks.whole_number("max_states", max_states, minimum=0)
     needed = reachable_states(instance)
-    if not within_reach(instance, needed):
+    if needed * instance.arms > MAX_CELLS:
         raise ValueError(
             f"instance must have at most {MAX_CELLS:,} delay vectors x arms, got "
             f"{checks.count(needed)} x {instance.arms:,}; "
             "plan without the optimum instead, with max_states=0"
         )
-    if not within_reach(instance, max_states):
+    if needed > max_states:
         raise ValueError(
             f"max_states must be at least {checks.count(needed)}, the number of delay vectors that "
             f"can be reached, got {checks.count(max_states)}; "
             "plan without the optimum instead, with max_states=0"
         )
-    graph = states.build_graph(
-        instance.means, _space(instance.delays), _space(np.maximum(instance.delays - 1, 0))
-    )
+    graph = states_of(instance)
     policy = states.index_policy(graph, whittle_indices(instance.means))
     scores = np.zeros((needed, 2))  # the gain and the relative value of each state
     best, stale = -np.inf, 0
@@ -65,7 +64,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
         log.info("%d of %d states changed, gain %.12f", changed, needed, gain)
     cycle = states.best_cycle(policy, scores)
     bound = states.largest_rise(graph, scores)
-    return Plan.of(
+    return certify(
         instance,
         cycle,
         "optimal",
@@ -83,7 +82,7 @@ def reachable_states(instance: Instance) -> int:
     >>> reachable_states(Instance.blocking([1] * 10, delays=[8] * 10))
     10473760
     """
-    return int(_completions(instance.delays)[-1, 0])
+    return int(_completions(tuple(instance.delays.tolist()))[-1, 0])
 
 
 def within_reach(instance: Instance, max_states: int) -> bool:
@@ -98,12 +97,21 @@ def within_reach(instance: Instance, max_states: int) -> bool:
     return states <= max_states and states * instance.arms <= MAX_CELLS
 
 
-def _space(delays: IntArray) -> states.Space:
-    return states.Space(delays, _completions(delays).astype(np.int64))
+def states_of(instance: Instance) -> states.Graph:
+    """Return all delay vectors that can be reached, and what follows each of them."""
+    aged = np.maximum(instance.delays - 1, 0)
+    return states.build_graph(instance.means, number_vectors(instance.delays), number_vectors(aged))
 
 
-def _completions(delays: IntArray) -> FloatArray:
+def number_vectors(delays: IntArray) -> states.Space:
+    """Return how `fallow.kernels.states` numbers the delay vectors of arms with these delays."""
+    return states.Space(delays, _completions(tuple(delays.tolist())).astype(np.int64))
+
+
+@lru_cache(maxsize=2)  # a plan asks for it several times
+def _completions(delay_of_arm: tuple[int, ...]) -> FloatArray:
     """Return the table by which `fallow.kernels.states` numbers delay vectors."""
+    delays = np.array(delay_of_arm)
     placed = np.arange(len(delays) + 1)
     rows = [np.ones(len(placed))]
     for age in range(1, delays.max() + 1):

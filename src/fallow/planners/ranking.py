@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, certify
 
 
 class Guarantee(NamedTuple):
@@ -69,7 +69,7 @@ def ghost(instance: Instance) -> Plan:
     """
     gains = ranking_gains(instance)
     best = int(np.argmax(gains >= gains.max() * (1 - 1e-12))) + 1
-    return Plan.of(instance, instance.order[:best], "ghost")
+    return certify(instance, instance.order[:best], "ghost")
 
 
 def theorem2_index(instance: Instance) -> int:

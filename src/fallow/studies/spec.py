@@ -145,7 +145,7 @@ class Spec:
     def instance(self) -> Instance | Family:
         """Return what is played, at a value of the sweep."""
         if "means" in self.source:
-            return Instance.from_means(self.source["means"])
+            return Instance(self.source["means"])
         name, parameters = self.source["catalog"], self.source["parameters"]
         if self.drift == 1:
             return catalog.source(name, parameters)
