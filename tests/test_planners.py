@@ -1,6 +1,7 @@
 """What holds for every planner, and what each heuristic adds."""
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from itertools import product
 from unittest.mock import Mock
 
@@ -20,6 +21,9 @@ from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
 from fallow.planners import beam, ghost, greedy, harmonic, improve
 from fallow.planners.plan import HEURISTICS
+
+HARMONIC, BOUNDS = map(import_module, ("fallow.planners.harmonic", "fallow.planners.bounds"))
+"""The modules; in the package, functions of the same name stand before them."""
 
 Planner = Callable[[Instance], Plan]
 
@@ -94,22 +98,22 @@ def test_harmonic_finds_periods_that_divide_each_other() -> None:
 def test_harmonic_loses_nothing_by_its_limit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = fallow.catalog.random_table(arms=60, max_delay=100, seed=seed)
     limited = harmonic(instance)
-    monkeypatch.setattr("fallow.planners.harmonic.MAX_SCHEDULES", 1)
+    monkeypatch.setattr(HARMONIC, "MAX_SCHEDULES", 1)
     assert harmonic(instance).gain >= 0.99 * limited.gain
-    monkeypatch.setattr("fallow.planners.harmonic.MAX_SCHEDULES", 60)
+    monkeypatch.setattr(HARMONIC, "MAX_SCHEDULES", 60)
     assert harmonic(instance).gain == limited.gain
 
 
 def test_harmonic_builds_no_more_schedules_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     build = Mock(wraps=best_choices)
-    monkeypatch.setattr("fallow.planners.harmonic.best_choices", build)
+    monkeypatch.setattr(HARMONIC, "best_choices", build)
     harmonic(fallow.catalog.random_table(arms=60, max_delay=100))
     assert build.call_count == 16
 
 
 def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
     bisect = Mock(wraps=clearing_price)
-    monkeypatch.setattr("fallow.planners.bounds.clearing_price", bisect)
+    monkeypatch.setattr(BOUNDS, "clearing_price", bisect)
     plan(fallow.catalog.random_table(seed=987_654), max_states=0)
     assert bisect.call_count == 1
 

@@ -7,7 +7,7 @@ from fallow.planners.cycle import Plan, gain
 from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
-from fallow.planners.optimal import optimal
+from fallow.planners.optimal import optimal, reachable_states
 from fallow.planners.plan import plan
 from fallow.planners.ranking import (
     Guarantee,
@@ -33,6 +33,7 @@ __all__ = [
     "optimal",
     "plan",
     "ranking_gains",
+    "reachable_states",
     "theorem2_index",
     "transition_totals",
     "upper_bound",
