@@ -11,7 +11,7 @@ import fallow
 from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
 from fallow.arrays import FloatArray, IntArray
-from fallow.learners.registry import build_learner
+from fallow.learners.registry import learner_factory
 
 LEARNERS = ("low-switch", "anytime-low-switch", "ranking-ucb2", "rotation")
 POWERS = (4, 5, 6, 7)
@@ -71,13 +71,13 @@ def _measured(learners: tuple[str, ...], powers: tuple[int, ...]) -> Section:
 
 
 def _by_blocks(instance: fallow.Instance, name: str, horizon: int) -> None:
-    fallow.simulate(instance, build_learner(name, instance, horizon, 0), horizon, 0)
+    fallow.simulate(instance, learner_factory(name, horizon)(instance, 0), horizon, 0)
 
 
 def _by_rounds(
     kind: type["Plain"] | type["Compiled"], instance: fallow.Instance, name: str, horizon: int
 ) -> None:
-    learner = build_learner(name, instance, horizon, 0)
+    learner = learner_factory(name, horizon)(instance, 0)
     game = kind(instance)
     now = 0
     while now < horizon:

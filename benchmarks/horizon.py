@@ -12,7 +12,7 @@ from benchmarks.minimal import minimal_ucb1
 from benchmarks.pictures import Axes, log_log
 from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
-from fallow.learners.registry import LEARNERS, build_learner
+from fallow.learners.registry import LEARNERS, learner_factory
 
 POWERS = range(3, 16)
 SHOWN = (3, 6, 9, 12, 15)
@@ -85,7 +85,7 @@ def measure_speed() -> Section:
 
 def _run(name: str, horizon: int) -> None:
     instance = fallow.catalog.figure2(seed=3)
-    learner = build_learner(name, instance, horizon, 0)
+    learner = learner_factory(name, horizon)(instance, 0)
     fallow.simulate(instance, learner, horizon, 0, checkpoints=[horizon])
 
 

@@ -12,7 +12,7 @@ from benchmarks.peers import Environment, Peer, peers
 from benchmarks.pictures import scatter
 from benchmarks.ratios import Ratio
 from benchmarks.section import Section
-from fallow.learners.registry import build_learner
+from fallow.learners.registry import learner_factory
 
 HORIZON = 10_000
 DRAWS = range(20)
@@ -87,7 +87,7 @@ def measure() -> Section:
 
 def _ours(key: str, seed: int) -> float:
     instance = fallow.catalog.figure2(seed)
-    learner = build_learner(key, instance, HORIZON, seed)
+    learner = learner_factory(key, HORIZON)(instance, seed)
     run = fallow.simulate(instance, learner, HORIZON, seed, checkpoints=[HORIZON])
     return float(run.expected_reward(HORIZON))
 

@@ -2,15 +2,31 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from fallow.arrays import FloatArray
 from fallow.figures import colour_of, plain_text
+
+# The library's colours, brighter for dark ground.
+BRIGHT = ("#56b4e9", "#ff8c42", "#2fc79a", "#e59ac4", "#f0c040", "#a6c8ff", "#a0a0a0")
+DARK: dict[str, Any] = {
+    "svg.hashsalt": "fallow",
+    "axes.prop_cycle": cycler(color=BRIGHT),
+    "savefig.facecolor": "#161a1d",
+    "axes.facecolor": "#161a1d",
+    "axes.edgecolor": "#c8ccd0",
+    "axes.labelcolor": "#e6e8ea",
+    "xtick.color": "#c8ccd0",
+    "ytick.color": "#c8ccd0",
+    "text.color": "#e6e8ea",
+}
 
 
 def heat_figure(learners: Sequence[str], families: Sequence[str], shares: FloatArray) -> Figure:

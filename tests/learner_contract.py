@@ -7,7 +7,7 @@ from typing import Any
 
 from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, catalog
 from fallow.learners import SlidingWindowUCB, UCBGreedy
-from fallow.learners.registry import LEARNERS, build_learner
+from fallow.learners.registry import LEARNERS, learner_factory
 
 INSTANCE = catalog.random_geometric(arms=4, max_delay=3, seed=8)
 HORIZON = 3000
@@ -22,7 +22,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "blocked ucb-greedy": lambda: UCBGreedy(4, delays=[9, 7, 6, 8]),
 }
 MAKERS: dict[str, Callable[[], Any]] = VARIANTS | {
-    name: partial(build_learner, name, INSTANCE, HORIZON, 3) for name in LEARNERS
+    name: partial(learner_factory(name, HORIZON), INSTANCE, 3) for name in LEARNERS
 }
 """How a fresh learner is made, for 4 arms, delays up to 3 and HORIZON rounds."""
 

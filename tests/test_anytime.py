@@ -24,7 +24,7 @@ from fallow import (
 )
 from fallow.learners import AnytimeLowSwitch, JointRanking, RankingUCB2
 from fallow.learners.policy_rewards import PolicyRewards
-from fallow.learners.registry import build_learner
+from fallow.learners.registry import learner_factory
 from fallow.planners import ghost
 from fallow.trajectory import RunTrajectory
 
@@ -280,7 +280,7 @@ def test_joint_ranking_keeps_its_cycle_while_none_is_better() -> None:
 def test_a_trillion_rounds_take_few_blocks(name: str) -> None:
     """At most a hundred for each policy, so that time does not grow with the horizon."""
     for instance in (catalog.figure2(seed=3), catalog.figure3(), catalog.random_geometric(seed=1)):
-        spy = Spy(build_learner(name, instance, 10**12, seed=0))
+        spy = Spy(learner_factory(name, 10**12)(instance, 0))
         simulate(instance, spy, 10**12, seed=0, checkpoints=[10**12])
         assert len(spy.blocks) <= 100 * instance.arms
 
@@ -288,7 +288,7 @@ def test_a_trillion_rounds_take_few_blocks(name: str) -> None:
 @pytest.mark.parametrize("name", ["ranking-ucb2", "anytime-low-switch", "joint-ranking"])
 def test_a_single_arm_is_played_for_ever(name: str) -> None:
     instance = Instance([[0.5]])
-    run = simulate(instance, build_learner(name, instance, 10**9, seed=0), 10**9, seed=0)
+    run = simulate(instance, learner_factory(name, 10**9)(instance, 0), 10**9, seed=0)
     assert run.switches(10**9) == 0
 
 

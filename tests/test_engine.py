@@ -25,7 +25,7 @@ from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.study import Factory, Study
 from fallow.studies.summarize import summarize
-from fallow.studies.workers import local_workers
+from fallow.studies.workers import Workers, local_workers
 
 FAILING = """\
 title = "Some draws have too many delay vectors for this planner"
@@ -66,17 +66,11 @@ def test_batches_are_sized_by_cost_and_shrink_towards_the_end() -> None:
     assert sizes[-1] == 1
 
 
-class TwoAtOnce(Executor):
+class AtOnce(Executor):
     """Plays a batch when it is handed in, and says that a run took a tenth of a second."""
 
     def __init__(self) -> None:
         self.handed_in: list[range] = []
-
-    def executor(self, _: Study) -> Executor:
-        return self
-
-    def count(self) -> int:
-        return 2
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         self.handed_in.append(arguments[1])
@@ -86,17 +80,18 @@ class TwoAtOnce(Executor):
 
 
 def test_workers_have_batches_ahead_and_results_come_in_order() -> None:
-    workers = TwoAtOnce()
+    executor = AtOnce()
+    workers = Workers(lambda _: executor, lambda: 2)
     parts = [Part(study_of("pi_low"), range(5, 40)), Part(study_of("pi_ucb"), range(3))]
     batches = play_parts(parts, workers)
     first = next(batches)
-    assert len(workers.handed_in) == AHEAD * 2
+    assert len(executor.handed_in) == AHEAD * 2
     played = [first, *batches]
     assert [place for place, _ in played] == sorted(place for place, _ in played)
     assert [run for _, batch in played for run in batch.runs] == [*range(5, 40), *range(3)]
     for _, batch in played:
         assert batch.result.runs == tuple(batch.runs)
-    assert max(map(len, workers.handed_in)) == SECONDS / 0.1
+    assert max(map(len, executor.handed_in)) == SECONDS / 0.1
 
 
 @pytest.mark.parametrize(

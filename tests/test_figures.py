@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fallow.figures import DARK, LIGHT, image
+from fallow.figures import LIGHT, image
 from fallow.studies.draw import crossings, draw
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.summarize import summarize
+from reproduction.figures import DARK
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"

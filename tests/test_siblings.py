@@ -16,7 +16,7 @@ from fallow.kernels.blocks import best_block
 from fallow.kernels.cycles import fill
 from fallow.kernels.lookahead import best_sequence
 from fallow.learners import ExploreThenCommit, ISICombUCB1, Lookahead, UCBGreedy
-from fallow.learners.registry import build_learner
+from fallow.learners.registry import learner_factory
 from fallow.planners import greedy
 from fallow.planners.interleaved import drawn_periods, due, interleaved
 from fallow.protocol import Learner
@@ -85,7 +85,7 @@ def test_all_blocked_the_worthless_arm_is_given_up() -> None:
 
 def test_delays_are_told_by_name() -> None:
     instance = Instance([[0.1, 0.9, 0.9], [0.5, 0.5, 0.5]])
-    learner = build_learner("ucb-greedy", instance, horizon=10, seed=0)
+    learner = learner_factory("ucb-greedy", horizon=10)(instance, 0)
     assert isinstance(learner, UCBGreedy)
     assert learner.delays == [1, 0]
 
@@ -299,7 +299,7 @@ def test_each_learner_beats_a_random_one_on_its_own_family(
     for seed in range(5):
         parameters = {} if family == "trick_og" else {"seed": seed}
         instance = catalog.build(family, parameters)
-        own += _earned(instance, build_learner(name, instance, horizon, seed), horizon, seed)
+        own += _earned(instance, learner_factory(name, horizon)(instance, seed), horizon, seed)
         random += _earned(instance, UniformlyRandom(instance.arms, seed), horizon, seed)
     assert own > 1.1 * random
 
@@ -313,7 +313,7 @@ def _earned(instance: Instance, learner: Learner, horizon: int, seed: int) -> fl
 @pytest.mark.parametrize("table", [[[0.2, 0.7]], [[0.5], [0.4]], [[0.0, 0.0], [0.0, 0.0]]])
 def test_small_and_worthless_instances_can_be_played(name: str, table: list[list[float]]) -> None:
     instance = Instance(table)
-    run = simulate(instance, build_learner(name, instance, 300, 0), 300, seed=0)
+    run = simulate(instance, learner_factory(name, 300)(instance, 0), 300, seed=0)
     assert float(run.expected_reward(300)) <= 300 * 0.7
 
 

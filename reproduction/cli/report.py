@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from fallow.cli.extras import check_extras
 from fallow.cli.run import FilesArgument, load_specs, run_spec
 from reproduction.cli.app import app
 from reproduction.cli.claims import warn_of_surprises
+
+if TYPE_CHECKING:
+    from fallow.studies.spec import Spec
 
 
 @app.command("report")
@@ -45,7 +48,7 @@ def report_command(
         specs = load_specs(files)
         results = []
         with local_workers() as workers:
-            for file, spec in sorted(specs.items(), key=lambda pair: pair[1].work):
+            for file, spec in sorted(specs.items(), key=lambda pair: _rounds(pair[1])):
                 run_spec(file, spec, out / "results", workers)  # quick figures first
                 folder = out / "results" / spec.name
                 result = read_experiment(folder)
@@ -67,3 +70,9 @@ def report_command(
             write_whole(reproduction, markdown(content).encode())
             print(f"{reproduction}: published values and ours")
         warn_of_surprises(findings)
+
+
+def _rounds(spec: "Spec") -> int:
+    """Return how many rounds all runs of a spec play together."""
+    horizons = sum(spec.at(point).horizon for point in spec.points)
+    return horizons * spec.runs * len(spec.learners)

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
-from fallow.figures import DARK, image
+from fallow.figures import image
+from reproduction.figures import DARK
 
 ONE_PANEL = 640
 """Pixels up to which a figure can stand beside another."""

@@ -14,27 +14,14 @@ from matplotlib.figure import Figure
 from fallow.arrays import FloatArray, IntArray
 from fallow.intervals import Estimate
 
-# Okabe and Ito's colours, which stay distinct for colour-blind readers, and brighter ones of the
-# same kind for dark ground; line styles for print.
+# Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
-BRIGHT = ("#56b4e9", "#ff8c42", "#2fc79a", "#e59ac4", "#f0c040", "#a6c8ff", "#a0a0a0")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
 
 LIGHT: dict[str, Any] = {
     "svg.hashsalt": "fallow",
     "savefig.facecolor": "#ffffff",
     "axes.prop_cycle": cycler(color=COLOURS),
-}
-DARK: dict[str, Any] = {
-    "svg.hashsalt": "fallow",
-    "axes.prop_cycle": cycler(color=BRIGHT),
-    "savefig.facecolor": "#161a1d",
-    "axes.facecolor": "#161a1d",
-    "axes.edgecolor": "#c8ccd0",
-    "axes.labelcolor": "#e6e8ea",
-    "xtick.color": "#c8ccd0",
-    "ytick.color": "#c8ccd0",
-    "text.color": "#e6e8ea",
 }
 
 

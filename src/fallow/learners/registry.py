@@ -133,15 +133,3 @@ def learner_factory(
         return learner
 
     return build
-
-
-def build_learner(name: str, instance: Instance, horizon: int, seed: int) -> Learner:
-    """Return a fresh learner by its name, with its defaults.
-
-    Examples
-    --------
-    >>> from fallow import catalog
-    >>> build_learner("ucb1", catalog.figure3(), horizon=1000, seed=0).ask()
-    Block(arms=(0,), plays=1)
-    """
-    return learner_factory(name, horizon)(instance, seed)

@@ -127,12 +127,6 @@ class Spec:
         """The values of the sweep; a single None where there is none."""
         return (None,) if self.sweep is None else self.sweep[1]
 
-    @property
-    def work(self) -> int:
-        """Rounds that are played in all runs together."""
-        horizons = sum(self.at(point).horizon for point in self.points)
-        return horizons * self.runs * len(self.learners)
-
     def at(self, point: float | None) -> Spec:
         """Return the experiment at one value of its sweep."""
         if self.sweep is None or point is None:

@@ -6,11 +6,12 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from threading import Thread
-from typing import Any, Protocol
+from typing import Any
 
 from fallow import checks
 from fallow.source import code_version
@@ -30,45 +31,12 @@ _started: list[Any] = []
 """The executor whose processes were started last, if any."""
 
 
-class Workers(Protocol):
-    """Where batches of runs are handed in."""
+@dataclass(frozen=True)
+class Workers:
+    """Who plays the runs of a study, and how many batches are worked on at a time."""
 
-    def executor(self, study: Study) -> Executor:
-        """Return who plays the runs of a study."""
-
-    def count(self) -> int:
-        """Return how many batches are worked on at a time, which may change."""
-
-
-class LocalWorkers:
-    """Threads for studies whose learners are compiled, processes for all others.
-
-    Compiled loops run side by side in threads, which start at once. Learners in plain Python hold
-    the interpreter's lock, so that each needs a process of its own.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._threads = ThreadPoolExecutor(count)
-
-    def executor(self, study: Study) -> Executor:
-        """Return threads or processes, as the learners of a study declare."""
-        if self._count == 1 or study.is_compiled:
-            return self._threads
-        return start_processes(self._count)
-
-    def count(self) -> int:
-        """Return the number of workers."""
-        return self._count
-
-    def release(self) -> None:
-        """Let threads end; processes wait for the next study."""
-        self._threads.shutdown(wait=False)
-
-    def abandon(self) -> None:
-        """Drop all batches: processes are killed; a thread ends with its batch, unawaited."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        stop_processes()
+    executor: Callable[[Study], Executor]
+    count: Callable[[], int]
 
 
 def start_processes(count: int) -> Executor:
@@ -106,23 +74,31 @@ def _prepare_process(parent: int) -> None:
 def local_workers(count: int | None = None) -> Iterator[Workers]:
     """Work on this machine, with so many threads or processes; by default one a core.
 
-    When all went well, processes wait for the next study, so that it starts at once.
+    Threads play studies whose learners are compiled: their loops run side by side, and threads start
+    at once. Learners in plain Python hold the interpreter's lock, so that each needs a process of
+    its own. When all went well, processes wait for the next study.
     """
     if count is not None:
         checks.whole_number("workers", count, minimum=1)
-    workers = LocalWorkers(count or cores())
+    number = count or cores()
+    threads = ThreadPoolExecutor(number)
+
+    def executor(study: Study) -> Executor:
+        return threads if number == 1 or study.is_compiled else start_processes(number)
+
     try:
-        yield workers
-    except BrokenExecutor:
-        workers.abandon()
+        yield Workers(executor, lambda: number)
+    except BaseException as error:
+        # A thread ends with its batch, for which nobody waits; processes are killed.
+        threads.shutdown(wait=False, cancel_futures=True)
+        stop_processes()
+        if not isinstance(error, BrokenExecutor):
+            raise
         raise OSError(
             "a worker process was ended from outside, most likely for want of memory; start the "
             "same command again, with fewer workers: it goes on from there"
         ) from None
-    except BaseException:
-        workers.abandon()
-        raise
-    workers.release()
+    threads.shutdown(wait=False)
 
 
 def cores() -> int:
@@ -130,25 +106,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class ClusterWorkers:
-    """The workers of a Dask cluster."""
-
-    def __init__(self, client: Any, executor: Executor) -> None:
-        self._client, self._executor = client, executor
-
-    def executor(self, _: Study) -> Executor:
-        """Return the cluster, for every study."""
-        return self._executor
-
-    def count(self) -> int:
-        """Return how many threads there are now; while there is none, batches wait for the next."""
-        try:
-            count: int = sum(self._client.nthreads().values())
-        except OSError:
-            raise CancelledError from None
-        return max(1, count)
 
 
 @contextmanager
@@ -193,8 +150,17 @@ def cluster_workers(address: str) -> Iterator[Workers]:
             _check_version(found, worker)
         executor = client.get_executor(pure=False)
         stack.callback(executor.shutdown, wait=False)
+
+        def count() -> int:
+            """Return how many threads there are now; while there is none, batches wait."""
+            try:
+                threads: int = sum(client.nthreads().values())
+            except OSError:
+                raise CancelledError from None
+            return max(1, threads)
+
         try:
-            yield ClusterWorkers(client, executor)
+            yield Workers(lambda _: executor, count)
         except distributed.KilledWorker as error:
             raise OSError(
                 f"workers were ended by the same runs again and again, most likely for want of "
