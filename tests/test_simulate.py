@@ -25,7 +25,7 @@ from fallow import (
     simulate,
 )
 from fallow.arrays import FloatArray
-from fallow.drift import play_stages
+from fallow.drift import play_phases
 from fallow.kernels.bandits import Log, Table
 from fallow.learners import UCB1, CheckedLearner, Follow, RankThenCut, ThompsonSampling
 from fallow.planners import ghost
@@ -312,7 +312,7 @@ def test_rows_hold_all_of_a_study_in_any_order() -> None:
     assert (study.ranking_rounds[:, 1] > 200).all()
 
 
-def test_stages_are_played_one_after_the_other_by_one_learner() -> None:
+def test_phases_are_played_one_after_the_other_by_one_learner() -> None:
     low, high = (Instance([[mean], [mean / 2]]) for mean in (0.2, 0.8))
     learners = {"first": lambda *_: Follow(ghost(low))}
     study = replicate(
@@ -357,14 +357,14 @@ class Script:
     ),
     st.integers(2, 7),
 )
-def test_blocks_go_on_across_the_ends_of_stages(blocks: list[Block], count: int) -> None:
-    """Without delays and noise it does not show in how many stages a run was cut."""
+def test_blocks_go_on_across_the_ends_of_phases(blocks: list[Block], count: int) -> None:
+    """Without delays and noise it does not show in how many phases a run was cut."""
     instance = Instance([[0.2], [0.5], [0.9]])
     seed = np.random.SeedSequence(0)
     rounds = np.array([1, 13, 50, 101])
     whole, parts = Script(blocks), Script(blocks)
-    one, _ = play_stages([instance], whole, 101, seed, "none", rounds, 10.0)
-    many, _ = play_stages([instance] * count, parts, 101, seed, "none", rounds, 10.0)
+    one, _ = play_phases([instance], whole, 101, seed, "none", rounds, 10.0)
+    many, _ = play_phases([instance] * count, parts, 101, seed, "none", rounds, 10.0)
     np.testing.assert_allclose(many, one)
     assert [block for block, _ in parts.told] == [block for block, _ in whole.told]
     for (_, outcome), (_, expected) in zip(parts.told, whole.told, strict=True):

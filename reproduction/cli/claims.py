@@ -27,13 +27,13 @@ def claims_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check what the paper claims, and say which claims hold."""
-    from fallow.cli.progress import stage  # slow to import, and not needed for --help
+    from fallow.cli.progress import progress_bar  # slow to import, and not needed for --help
 
     with user_mistakes():
         for name in names or []:
             checks.one_of("NAME", name, [claim.name for claim in CLAIMS])
         chosen = [claim for claim in CLAIMS if not names or claim.name in names]
-        with stage("claims", len(chosen), "nothing is kept") as bar:
+        with progress_bar("claims", len(chosen), "nothing is kept") as bar:
             results = run(chosen, bar.advance)
         if as_json:
             print(json.dumps([_row(claim, finding) for claim, finding in results], indent=2))

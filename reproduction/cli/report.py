@@ -30,7 +30,7 @@ def report_command(
     """Run experiments, check the paper's claims, compare the planners, and write one page."""
     with user_mistakes():
         check_extras("report", "polars", "matplotlib")
-        from fallow.cli.progress import stage
+        from fallow.cli.progress import progress_bar
         from fallow.figures import image
         from fallow.files import write_whole
         from fallow.studies.draw import draw
@@ -58,9 +58,9 @@ def report_command(
                 write_whole(folder / "figure.png", picture)
                 print(f"{folder / 'figure.png'}: {spec.title}", flush=True)
         results.sort(key=lambda result: (result.spec.section, result.spec.name))
-        with stage("claims", len(CLAIMS), kept) as bar:
+        with progress_bar("claims", len(CLAIMS), kept) as bar:
             findings = check(CLAIMS, bar.advance)
-        with stage("instances for the planners", DRAWS, kept) as bar:
+        with progress_bar("instances for the planners", DRAWS, kept) as bar:
             planners = compare_planners(bar.advance)
         content = Content(results, findings, planners, table)
         write_whole(out / "ends.csv", ends_csv(results).encode())

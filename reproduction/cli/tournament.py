@@ -28,7 +28,7 @@ def tournament_command(
     """Play every learner on every family, and compare where they stand in the end."""
     with user_mistakes():
         check_extras("tournament", "polars", "matplotlib")
-        from fallow.cli.progress import stage
+        from fallow.cli.progress import progress_bar
         from fallow.figures import image
         from fallow.files import write_whole
         from reproduction.figures import heat_figure
@@ -38,7 +38,9 @@ def tournament_command(
         table = []
         for file, spec in specs.items():
             run_spec(file, spec, out, rows=True)
-            with stage(f"learners of {spec.name}", len(spec.learners), "rows are kept") as bar:
+            with progress_bar(
+                f"learners of {spec.name}", len(spec.learners), "rows are kept"
+            ) as bar:
                 table += standings(out / spec.name, bar.advance)[1]
         write_whole(out / "standings.json", standings_json(table))
         learners, families, shares = matrix(table)

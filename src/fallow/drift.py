@@ -11,9 +11,9 @@ from fallow.simulate import Rewards, simulate
 
 
 class Continuing:
-    """Hands a learner's blocks on in parts that end with a stage, and tells it whole outcomes.
+    """Hands a learner's blocks on in parts that end with a phase, and tells it whole outcomes.
 
-    `left` is the number of rounds until the stage ends, to be set before each stage.
+    `left` is the number of rounds until the phase ends, to be set before each phase.
     """
 
     def __init__(self, learner: Learner) -> None:
@@ -25,7 +25,7 @@ class Continuing:
         self._rest: list[float] = []
 
     def ask(self) -> Block:
-        """Return as much of the learner's block as fits in the stage."""
+        """Return as much of the learner's block as fits in the phase."""
         if self._block is None:
             self._block = self.learner.ask()
             self._done = 0
@@ -56,8 +56,8 @@ class Continuing:
             self._block = None
 
 
-def play_stages(
-    stages: Sequence[Instance],
+def play_phases(
+    phases: Sequence[Instance],
     learner: Learner,
     horizon: int,
     seed: np.random.SeedSequence,
@@ -65,24 +65,24 @@ def play_stages(
     rounds: IntArray,
     concentration: float,
 ) -> tuple[FloatArray, IntArray]:
-    """Return expected reward and switches at some rounds of one run through all stages.
+    """Return expected reward and switches at some rounds of one run through all phases.
 
-    The stages share the horizon equally. Each starts rested; a block that goes on across its end
+    The phases share the horizon equally. Each starts rested; a block that goes on across its end
     counts as a switch there.
     """
-    if len(stages) == 1:
-        run = simulate(stages[0], learner, horizon, seed, rewards, rounds, concentration)
+    if len(phases) == 1:
+        run = simulate(phases[0], learner, horizon, seed, rewards, rounds, concentration)
         return run.expected_reward(rounds), run.switches(rounds)
     continuing = Continuing(learner)
     earned, switched = np.zeros(len(rounds)), np.zeros(len(rounds), np.int64)
     start = 0
-    for number, (stage, stage_seed) in enumerate(zip(stages, seed.spawn(len(stages)), strict=True)):
-        continuing.left = horizon * (number + 1) // len(stages) - start
+    for number, (phase, phase_seed) in enumerate(zip(phases, seed.spawn(len(phases)), strict=True)):
+        continuing.left = horizon * (number + 1) // len(phases) - start
         length = continuing.left
-        # Rounds before this stage add nothing, rounds after it all of it.
+        # Rounds before this phase add nothing, rounds after it all of it.
         within = np.clip(rounds - start, 0, length)
         kept = np.unique([*within, length])
-        run = simulate(stage, continuing, length, stage_seed, rewards, kept, concentration)
+        run = simulate(phase, continuing, length, phase_seed, rewards, kept, concentration)
         earned += run.expected_reward(within)
         switched += run.switches(within)
         start += length

@@ -14,7 +14,7 @@ import numpy as np
 from fallow import catalog, checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.learners.policy import aged
+from fallow.learners.policy import age
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
 
@@ -84,7 +84,7 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
         reward = float(self.np_random.random() < mean)
         self._pulls += 1
         self._earned += mean
-        self._delays = aged(self._delays, arm, self.instance.max_delay)
+        self._delays = age(self._delays, arm, self.instance.max_delay)
         info = {"expected_reward": mean, "regret": self._pulls * self._gain - self._earned}
         return self._delays.copy(), reward, False, self._pulls >= self.horizon, info
 

@@ -40,11 +40,11 @@ class Trajectory(ABC):
 
     def expected_reward(self, at: Rounds) -> FloatArray:
         """Return the expected reward of all pulls up to each of these rounds."""
-        return self._totals(self._checked(at))[0]
+        return self._totals(self._check_rounds(at))[0]
 
     def switches(self, at: Rounds) -> IntArray:
         """Return how often, up to each round, the cycle played changed; the first one is free."""
-        return self._totals(self._checked(at))[1]
+        return self._totals(self._check_rounds(at))[1]
 
     def regret(
         self, reference: Plan | float, at: Rounds, switching_cost: float = 0.0
@@ -61,13 +61,13 @@ class Trajectory(ABC):
             Charged for each switch.
         """
         gain = reference.gain if isinstance(reference, Plan) else reference
-        rounds = self._checked(at)
+        rounds = self._check_rounds(at)
         rewards, switches = self._totals(rounds)
         return rounds * gain - rewards + switching_cost * switches
 
     def frame(self, at: Rounds) -> DataFrame:
         """Return round, expected reward and switches as a polars frame (extra `data`)."""
-        rounds = np.atleast_1d(self._checked(at))
+        rounds = np.atleast_1d(self._check_rounds(at))
         rewards, switches = self._totals(rounds)
         return frame({"round": rounds, "expected_reward": rewards, "switches": switches})
 
@@ -87,7 +87,7 @@ class Trajectory(ABC):
             cycles = Cycles(arrays["arms"], arrays["starts"])
             return RunTrajectory(arrays["means"], cycles, arrays["numbers"], arrays["pulls"])
 
-    def _checked(self, at: Rounds) -> IntArray:
+    def _check_rounds(self, at: Rounds) -> IntArray:
         rounds = np.asarray(at)
         if rounds.dtype.kind not in "iu" or (rounds < 0).any() or (rounds > self.horizon).any():
             raise ValueError(

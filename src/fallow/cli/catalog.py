@@ -42,12 +42,12 @@ def _print_catalog() -> None:
     console = Console(highlight=False, soft_wrap=True)
     for name, entry in catalog.ENTRIES.items():
         parameters = inspect.signature(entry).parameters.values()
-        defaults = [f"{each.name}={_written(each.default)}" for each in parameters]
+        defaults = [f"{each.name}={_format_default(each.default)}" for each in parameters]
         console.print(Text(name, style="bold") + Text(" ".join(["", *defaults])))
         console.print(Text(f"    {inspect.getdoc(entry)}".partition("\n")[0]))
 
 
-def _written(default: object) -> str:
+def _format_default(default: object) -> str:
     """Write a default as it would be typed on the command line."""
     if isinstance(default, tuple):
         return ",".join(map(str, default))

@@ -53,14 +53,14 @@ def catalog_parameters(name: str, parameters: Sequence[str]) -> dict[str, object
     types = get_type_hints(catalog.find_entry(name))
     values: dict[str, object] = {}
     for parameter in parameters:
-        key, value = _parsed(parameter, types)
+        key, value = _parse(parameter, types)
         if key in values:
             raise ValueError(f"a parameter must be given once, got {key} twice")
         values[key] = value
     return values
 
 
-def _parsed(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
+def _parse(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
     """Split key=value and read the value as the type that the catalog's function wants."""
     key, equals, text = parameter.partition("=")
     if not equals:

@@ -1,4 +1,4 @@
-"""The progress bar of a stage of work, and what Ctrl-C means for it."""
+"""The progress bar of some work, and what Ctrl-C means for it."""
 
 import sys
 from collections.abc import Iterator
@@ -106,8 +106,8 @@ class Screen(Watcher):
 
 
 @contextmanager
-def stage(steps: str, total: int, meaning: str) -> Iterator[Bar]:
-    """Show a bar while a stage of work is done; it vanishes when that is over.
+def progress_bar(steps: str, total: int, meaning: str) -> Iterator[Bar]:
+    """Show a bar while some work is done; it vanishes when that is over.
 
     Parameters
     ----------

@@ -100,9 +100,9 @@ def _play(
     rewards: str,
     workers: int | None,
 ) -> Result:
-    from fallow.cli.progress import stage  # slow to import, and not needed for --help
+    from fallow.cli.progress import progress_bar  # slow to import, and not needed for --help
 
-    with stage("runs", runs, "nothing was written") as bar, raise_at_signals():
+    with progress_bar("runs", runs, "nothing was written") as bar, raise_at_signals():
         try:
             return replicate(
                 source,

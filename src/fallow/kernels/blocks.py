@@ -11,7 +11,7 @@ def best_block(values: FloatArray, length: int, max_nodes: int) -> IntArray:
     """Return the block with the largest sum of values[arm, gap - 1] over its repeated pulls.
 
     A gap is the number of rounds since the arm's last pull in the block; longer gaps than the table
-    has count as its last. Branch and bound: at a price a pull the arms are independent, and what
+    has count as its last. Branch and bound: at a price per pull the arms are independent, and what
     each is worth bounds every completion. After `max_nodes` steps the best block so far is
     returned; with fewer it is the optimum.
     """
@@ -78,7 +78,7 @@ def _bound_children(
 
 @compiled
 def _best_price(values: FloatArray, length: int) -> tuple[float, FloatArray]:
-    """Return a price a pull with a small bound on all blocks, and the arms' worth at it."""
+    """Return a price per pull with a small bound on all blocks, and the arms' worth at it."""
     worth = np.zeros((len(values), length + 1, length + 1))
     high = float(values.max())
     low = -high

@@ -8,7 +8,7 @@ from fallow.kernels import compiled
 
 @compiled
 def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
-    """Return, for each arm at a price a pull, its best surplus per round and its rate of pulls.
+    """Return, for each arm at a price per pull, its best surplus per round and its rate of pulls.
 
     The surplus is max(0, max over t of (M[i, t] - price) / t); the rate is 1 / t at that maximum,
     or 0 where it pays never to pull the arm.

@@ -61,16 +61,16 @@ class JointRanking(CheckedLearner):
         cycles = [_best_cycle(bounds, arms) for arms in range(len(bounds), 0, -1)]
         if self.cycle:
             cycles.insert(0, self.cycle)  # first, so that it wins ties
-        cycle = max(cycles, key=lambda arms: float(_used(bounds, arms).mean()))
+        cycle = max(cycles, key=lambda arms: float(_cells_of(bounds, arms).mean()))
         # The first play may pull other cells; those after it double the least count.
-        return Block(cycle, 1 + max(int(_used(counts, cycle).min()), 1))
+        return Block(cycle, 1 + max(int(_cells_of(counts, cycle).min()), 1))
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.cells.credit(block, outcome)
         self.cycle = block.arms
 
 
-def _used(table: FloatArray, cycle: tuple[int, ...]) -> FloatArray:
+def _cells_of(table: FloatArray, cycle: tuple[int, ...]) -> FloatArray:
     """Return the cells that a cycle pulls from its second play on."""
     delay = min(len(cycle), table.shape[1])
     return table[list(cycle), delay - 1]

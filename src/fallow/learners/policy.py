@@ -47,10 +47,10 @@ class PolicyLearner:
         if self.pending is None or block != self.pending:
             raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
         self.pending = None
-        self.delays = aged(self.delays, block.arms[0], self.max_delay)
+        self.delays = age(self.delays, block.arms[0], self.max_delay)
 
 
-def aged(delays: IntArray, pulled: int, max_delay: int) -> IntArray:
+def age(delays: IntArray, pulled: int, max_delay: int) -> IntArray:
     """Return the delays one round later."""
     later = np.minimum(delays + 1, max_delay + 1)
     later[pulled] = 1

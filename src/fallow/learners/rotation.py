@@ -117,7 +117,7 @@ class Rotation(CheckedLearner):
         return self.bound + 1 if self.max_delay is not None else 2 * (self.bound + 1)
 
     def _choose(self) -> Block:
-        counts, sums = self._folded(self.cells.counts), self._folded(self.cells.sums)
+        counts, sums = self._fold(self.cells.counts), self._fold(self.cells.sums)
         bounds = upper_bounds(counts, sums, self.level)
         lacking = np.arange(self.bound, -1, -1) / (self.cells.rounds + 1)
         table = Instance(np.maximum(bounds - TILT * lacking, 0))
@@ -142,7 +142,7 @@ class Rotation(CheckedLearner):
         better = plan.gain - gain(table, self.cycle)
         return better * self.cells.rounds <= self.switching_cost
 
-    def _folded(self, table: FloatArray) -> FloatArray:
+    def _fold(self, table: FloatArray) -> FloatArray:
         """Return a table of cells with all delays beyond the bound in one column."""
         rested = table[:, self.bound :].sum(axis=1, keepdims=True)
         return np.hstack([table[:, : self.bound], rested])

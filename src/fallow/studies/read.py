@@ -147,11 +147,11 @@ def _read_told(table: Table) -> dict[str, Any]:
 
 
 def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
-    stages = checks.whole_number(key, value, minimum=2)
+    phases = checks.whole_number(key, value, minimum=2)
     name = source.get("catalog")
     if name is None or "progress" not in signature(catalog.find_entry(name)).parameters:
         raise ValueError(f"{key} must come with a catalog entry that has a progress, got {source}")
-    return stages
+    return phases
 
 
 def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec]:
@@ -223,11 +223,11 @@ def _check_points(spec: Spec, table: Table) -> None:
                 if learner.parameters or user_code.is_user_code(learner.learner):
                     make(instance, 0)
         except ValueError as error:
-            raise _placed(table, str(error), place) from None
+            raise _mistake_at(table, str(error), place) from None
         except Exception as error:
             if not spec.code:
                 raise
-            raise _placed(table, user_code.describe_error(error), place) from None
+            raise _mistake_at(table, user_code.describe_error(error), place) from None
 
 
 def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:
@@ -251,7 +251,7 @@ def _check_published(spec: Spec, published: Published, table: Table, place: int)
         raise mistake("high", f"at least value, {published.value:g}")
 
 
-def _placed(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
+def _mistake_at(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
     """Return an error at a place of the file, at the key that its message begins with if any."""
     key = message.split(maxsplit=1)[0].rstrip(":")
     if key == place[-1]:

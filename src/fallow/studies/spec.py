@@ -82,7 +82,7 @@ class Spec:
     told
         Overrides the instance's facts that learners are told, such as a bound on the delays.
     drift
-        Number of stages in which the catalog entry's `progress` goes from 0 to 1; 1 without drift.
+        Number of phases in which the catalog entry's `progress` goes from 0 to 1; 1 without drift.
     checkpoints
         Rounds at which totals are kept, or how many, spaced evenly on a log axis.
     sweep
@@ -143,13 +143,13 @@ class Spec:
         name, parameters = self.source["catalog"], self.source["parameters"]
         if self.drift == 1:
             return catalog.source(name, parameters)
-        moments = [stage / (self.drift - 1) for stage in range(self.drift)]
+        moments = [phase / (self.drift - 1) for phase in range(self.drift)]
 
-        def stages(seed: int) -> list[Instance]:
+        def phases(seed: int) -> list[Instance]:
             drawn = {"seed": seed, **parameters}
             return [catalog.build(name, {**drawn, "progress": moment}) for moment in moments]
 
-        return stages
+        return phases
 
     def first_instance(self) -> Instance:
         """Return an instance as learners meet it first, at a value of the sweep."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
-from fallow.drift import play_stages
+from fallow.drift import play_phases
 from fallow.instance import Instance
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
@@ -88,11 +88,11 @@ class Study:
         Learners declare it. Only then do threads run side by side.
         """
         try:
-            stages = self._draw(0)
-            learners = [make(stages[0], 0) for make in self.learners.values()]
+            phases = self._draw(0)
+            learners = [make(phases[0], 0) for make in self.learners.values()]
         except Exception:  # what cannot be made fails in its runs, which tell more
             return False
-        return len(stages) == 1 and self.rewards != "beta" and all(map(has_compiled_loop, learners))
+        return len(phases) == 1 and self.rewards != "beta" and all(map(has_compiled_loop, learners))
 
     @cached_property
     def fixed_gains(self) -> list[float] | None:
@@ -105,13 +105,13 @@ class Study:
         instance_seed, reward_seed, learner_seed = source.spawn(3)
         part = "instance"
         try:
-            stages = self._draw(_number(instance_seed))
+            phases = self._draw(_number(instance_seed))
             totals = []
             for name, make in self.learners.items():
                 part = f"learner {name!r}"
-                learner = make(stages[0], _number(learner_seed))
-                earned, switched = play_stages(
-                    stages,
+                learner = make(phases[0], _number(learner_seed))
+                earned, switched = play_phases(
+                    phases,
                     learner,
                     self.horizon,
                     reward_seed,
@@ -121,7 +121,7 @@ class Study:
                 )
                 totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
             part = "references"
-            gains = self.fixed_gains or self._gains(stages)
+            gains = self.fixed_gains or self._gains(phases)
         except Exception as error:
             error.add_note(f"{part}, run {run} of seed {self.seed}")
             raise
@@ -150,9 +150,9 @@ class Study:
         drawn = self.instance(seed)
         return [drawn] if isinstance(drawn, Instance) else drawn
 
-    def _gains(self, stages: Sequence[Instance]) -> list[float]:
+    def _gains(self, phases: Sequence[Instance]) -> list[float]:
         planners = self.references.values()
-        return [fmean(_gain(planner(stage)) for stage in stages) for planner in planners]
+        return [fmean(_gain(planner(phase)) for phase in phases) for planner in planners]
 
 
 def log_rounds(horizon: int, count: int = 50) -> IntArray:

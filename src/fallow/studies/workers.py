@@ -74,9 +74,9 @@ def _prepare_process(parent: int) -> None:
 def local_workers(count: int | None = None) -> Iterator[Workers]:
     """Work on this machine, with so many threads or processes; by default one a core.
 
-    Threads play studies whose learners are compiled: their loops run side by side, and threads start
-    at once. Learners in plain Python hold the interpreter's lock, so that each needs a process of
-    its own. When all went well, processes wait for the next study.
+    Threads play studies whose learners are compiled: their loops run side by side, and threads
+    start at once. Learners in plain Python hold the interpreter's lock, so that each needs a
+    process of its own. When all went well, processes wait for the next study.
     """
     if count is not None:
         checks.whole_number("workers", count, minimum=1)
