@@ -109,6 +109,7 @@ def test_without_an_extra_nothing_is_simulated(
     assert result.stderr == "fallow: --out needs polars: install fallow with its extra 'data'\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_no_half_written_file_and_says_so(tmp_path: Path) -> None:
     """Even while a single run would take minutes."""
     command = [sys.executable, "-m", "fallow.cli", "simulate", "figure2", "--runs", "100"]

@@ -22,6 +22,8 @@ from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.workers import cluster_workers
 
+pytestmark = pytest.mark.slow
+
 QUIET = {"DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}
 
 

@@ -19,6 +19,7 @@ from fallow.studies.run import run
 from fallow.studies.summarize import summarize
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("files", [0, 1])
 def test_a_killed_run_goes_on_to_the_same_files(tmp_path: Path, files: int, rows: bool) -> None:
@@ -160,6 +161,7 @@ def test_rows_without_a_manifest_are_not_taken_over(tmp_path: Path) -> None:
         run(replace(spec, seed=5), tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
     """Four processes write the same file over and over; whoever looks finds one of their texts."""
     code = (

@@ -50,6 +50,8 @@ ARGUMENTS = (
     "--hide-scrollbars",
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> Content:

@@ -39,6 +39,7 @@ def test_rows_are_those_of_replicate(tmp_path: Path) -> None:
     np.testing.assert_array_equal(study.ranking_rounds, alone.ranking_rounds)
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
     """Another process on plainer instructions, as on another machine, writes the same bytes."""
     file = write_spec(tmp_path)

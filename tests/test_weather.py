@@ -23,6 +23,8 @@ from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.summarize import summarize
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
