@@ -9,7 +9,7 @@ import fallow
 from benchmarks.families import small_instances
 from benchmarks.ratios import Ratio, in_turns
 from benchmarks.section import Section
-from fallow.planners.plan import HEURISTICS
+from fallow.planners import HEURISTICS
 
 
 def measure() -> Section:

@@ -9,7 +9,7 @@ from benchmarks.index_policy import numpy_loop
 from benchmarks.pictures import Axes, log_log
 from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
-from fallow.planners.plan import HEURISTICS
+from fallow.planners import HEURISTICS
 
 ARMS = (10, 100, 1_000, 10_000)
 DELAYS = (5, 10, 20, 50, 100)

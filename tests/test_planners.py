@@ -19,8 +19,7 @@ from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
-from fallow.planners import beam, ghost, greedy, harmonic, improve
-from fallow.planners.plan import HEURISTICS
+from fallow.planners import HEURISTICS, beam, ghost, greedy, harmonic, improve
 
 HARMONIC, BOUNDS = map(import_module, ("fallow.planners.harmonic", "fallow.planners.bounds"))
 """The modules; in the package, functions of the same name stand before them."""

@@ -259,5 +259,7 @@ def test_the_experiments_of_the_paper_load(path: Path) -> None:
 
 def test_the_documented_spec_loads(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    example, with_own_code = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     assert load(tmp_path, example).points == (1000, 10_000)
+    with pytest.raises(ValueError, match="got 'mine:RoundRobin', which is Python code"):
+        load(tmp_path, with_own_code)

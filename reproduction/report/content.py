@@ -8,9 +8,10 @@ from statistics import mean
 
 from fallow import catalog
 from fallow.instance import Instance
+from fallow.planners import HEURISTICS
 from fallow.planners.cycle import Plan
 from fallow.planners.optimal import optimal
-from fallow.planners.plan import HEURISTICS, plan
+from fallow.planners.plan import plan
 from reproduction.claims.claim import Claim, Finding
 from reproduction.report.experiment import Experiment
 from reproduction.tournament import Standing

@@ -17,8 +17,9 @@ import fallow
 from fallow import Instance, Plan, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
+from fallow.planners import HEURISTICS
 from fallow.planners.optimal import reachable_states, within_reach
-from fallow.planners.plan import HEURISTICS, MAX_STATES
+from fallow.planners.plan import MAX_STATES
 
 METHODS = (*HEURISTICS, "improved", "optimal")
 SYMBOLS = digits + ascii_letters

@@ -1,32 +1,26 @@
 """Learners by name, told what their algorithms may know of the instance and no more."""
 
+import re
 from collections.abc import Callable, Mapping
 from inspect import signature
 from types import MappingProxyType
 
-from fallow import checks, user_code
+from fallow import checks, learners, user_code
 from fallow.instance import Instance
-from fallow.learners.anytime_low_switch import AnytimeLowSwitch
-from fallow.learners.bandit_ranker import BanditRanker
-from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
-from fallow.learners.checked_learner import CheckedLearner
-from fallow.learners.explore_then_commit import ExploreThenCommit
-from fallow.learners.follow import Follow
-from fallow.learners.isi_comb_ucb1 import ISICombUCB1
-from fallow.learners.joint_ranking import JointRanking
-from fallow.learners.lookahead import Lookahead
-from fallow.learners.low_switch import LowSwitch
-from fallow.learners.rank_then_cut import RankThenCut
-from fallow.learners.ranking_ucb import RankingUCB
-from fallow.learners.ranking_ucb2 import RankingUCB2
-from fallow.learners.rotation import Rotation
-from fallow.learners.ucb_greedy import UCBGreedy
-from fallow.planners.cycle import Plan
-from fallow.planners.greedy import greedy
-from fallow.planners.plan import plan
-from fallow.planners.ranking import ghost
-from fallow.planners.whittle import whittle
+from fallow.learners import CheckedLearner, Follow, Rotation
+from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
+
+
+def command_name(name: str) -> str:
+    """Return the name of a class as it is typed on the command line.
+
+    Examples
+    --------
+    >>> command_name("RankingUCB2"), command_name("ISICombUCB1")
+    ('ranking-ucb2', 'isi-comb-ucb1')
+    """
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
 
 
 def _following(planner: Callable[[Instance], Plan]) -> Callable[[Instance], Follow]:
@@ -39,25 +33,21 @@ def _unbounded_rotation(
     return Rotation(arms, None, switching_cost, planner, exploration)
 
 
+def _exported() -> dict[str, type[CheckedLearner]]:
+    """Return the learners that the package exports, by name."""
+    classes = {command_name(name): getattr(learners, name) for name in learners.__all__}
+    return {
+        name: each
+        for name, each in classes.items()
+        if isinstance(each, type) and issubclass(each, CheckedLearner)
+        if each not in (CheckedLearner, Follow)
+    }
+
+
 LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
     {
-        "low-switch": LowSwitch,
-        "ranking-ucb": RankingUCB,
-        "ranking-ucb2": RankingUCB2,
-        "anytime-low-switch": AnytimeLowSwitch,
-        "rank-then-cut": RankThenCut,
-        "joint-ranking": JointRanking,
-        "bandit-ranker": BanditRanker,
-        "rotation": Rotation,
+        **_exported(),
         "rotation-unbounded": _unbounded_rotation,
-        "ucb1": UCB1,
-        "thompson-sampling": ThompsonSampling,
-        "epsilon-greedy": EpsilonGreedy,
-        "sliding-window-ucb": SlidingWindowUCB,
-        "ucb-greedy": UCBGreedy,
-        "lookahead": Lookahead,
-        "isi-comb-ucb1": ISICombUCB1,
-        "explore-then-commit": ExploreThenCommit,
         "ghost": _following(ghost),
         "greedy": _following(greedy),
         "whittle": _following(whittle),

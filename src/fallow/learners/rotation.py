@@ -13,10 +13,11 @@ from fallow.kernels.confidence import rises, upper_bounds
 from fallow.kernels.cycles import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.checked_learner import CheckedLearner
+from fallow.planners import HEURISTICS
 from fallow.planners.beam import beam
 from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal, within_reach
-from fallow.planners.plan import HEURISTICS, MAX_STATES
+from fallow.planners.plan import MAX_STATES
 from fallow.planners.whittle import whittle
 from fallow.protocol import Block, Outcome
 

@@ -1,5 +1,9 @@
 """Planners: what to do when the parameters of the instance are known."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from fallow.instance import Instance
 from fallow.planners import maintenance
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
@@ -19,7 +23,13 @@ from fallow.planners.ranking import (
 )
 from fallow.planners.whittle import whittle
 
+HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
+    {"ghost": ghost, "greedy": greedy, "whittle": whittle, "harmonic": harmonic, "beam": beam}
+)
+"""The planners among which `plan` chooses where the optimum is out of reach."""
+
 __all__ = [
+    "HEURISTICS",
     "Guarantee",
     "Plan",
     "beam",

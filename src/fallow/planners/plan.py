@@ -1,23 +1,12 @@
 """The default planner: exact where that fits, else the best of the heuristics, improved."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
+import fallow.planners
 from fallow import checks
 from fallow.instance import Instance
-from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan
-from fallow.planners.greedy import greedy
-from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
 from fallow.planners.optimal import optimal, within_reach
-from fallow.planners.ranking import ghost
-from fallow.planners.whittle import whittle
-
-HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
-    {"ghost": ghost, "greedy": greedy, "whittle": whittle, "harmonic": harmonic, "beam": beam}
-)
 
 MAX_STATES = 200_000
 """Size up to which the exact optimum takes under a second, for delays up to some dozens."""
@@ -57,5 +46,6 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     checks.whole_number("max_states", max_states, minimum=0)
     if within_reach(instance, max_states):
         return optimal(instance, max_states)
-    improved = [improve(instance, heuristic(instance)) for heuristic in HEURISTICS.values()]
+    heuristics = fallow.planners.HEURISTICS.values()  # the package, which imports this file
+    improved = [improve(instance, heuristic(instance)) for heuristic in heuristics]
     return max(improved, key=lambda candidate: candidate.gain)
