@@ -179,7 +179,10 @@ def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> N
         ([[0.5, 1], [0.5, True]], r"means must be .* got \[0.5, True\] for arm 1"),
         ([[None]], r"means must be a list of equally long rows of numbers"),
         ([[1j]], r"means must be a list of equally long rows of numbers"),
-        (np.zeros((2**13 + 1, 2**13)), r"at most 67,108,864 values, got 67,117,056 \(8,193 arms"),
+        (
+            np.broadcast_to(0.5, (2**13 + 1, 2**13)),
+            r"at most 67,108,864 values, got 67,117,056 \(8,193 arms",
+        ),
     ],
 )
 def test_bad_tables_are_named(table: Any, message: str) -> None:

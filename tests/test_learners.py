@@ -173,7 +173,7 @@ def test_calibrated_samples_find_every_arm_rested(arms: int, delay: int, frugal:
     horizon = 30_000
     simulate(instance, ranker, horizon, seed=0, rewards="none", checkpoints=[horizon])
     assert len(ranker.active) <= arms - 2
-    averages = np.array(ranker._sums) / ranker._samples
+    averages = np.array(ranker.sums) / ranker.samples
     np.testing.assert_allclose(averages, baselines, atol=1e-12)
 
 

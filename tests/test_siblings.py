@@ -71,7 +71,7 @@ def test_ucb_greedy_averages_only_pulls_of_available_arms() -> None:
     for reward in (1.0, 0.0, 1.0):
         block = learner.ask()
         learner.tell(block, Outcome([reward], [0.0]))
-    assert (learner._counts, learner._sums) == ([1], [1.0])
+    assert (learner.counts, learner.sums) == ([1], [1.0])
 
 
 def test_all_blocked_the_worthless_arm_is_given_up() -> None:
@@ -133,8 +133,8 @@ def test_lookahead_has_the_posterior_of_a_gaussian_process() -> None:
         weights = np.linalg.inv(prior[np.ix_(seen, seen)] + 0.1 * np.eye(len(seen)))
         mean = prior[:, seen] @ weights @ earned[arm]
         covariance = prior - prior[:, seen] @ weights @ prior[seen]
-        np.testing.assert_allclose(learner._means[arm], mean, atol=1e-8)
-        np.testing.assert_allclose(learner._covariances[arm], covariance, atol=1e-8)
+        np.testing.assert_allclose(learner.means[arm], mean, atol=1e-8)
+        np.testing.assert_allclose(learner.covariances[arm], covariance, atol=1e-8)
 
 
 @settings(max_examples=60, deadline=None)
@@ -174,8 +174,8 @@ def test_isi_comb_ucb1_averages_only_repeated_pulls() -> None:
                 sums[arm, min(place - before, 2) - 1] += rewards[place]
         learner.tell(block, Outcome(rewards, [0.0] * 4))
     assert len(met) > 2
-    assert learner._counts.tolist() == counts.tolist()
-    assert learner._sums.tolist() == sums.tolist()
+    assert learner.counts.tolist() == counts.tolist()
+    assert learner.sums.tolist() == sums.tolist()
     assert counts.min() > 0
 
 

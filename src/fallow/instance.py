@@ -47,6 +47,8 @@ class Instance:
     names: tuple[str, ...]
 
     def __init__(self, means: npt.ArrayLike, names: Iterable[str] | None = None) -> None:
+        if isinstance(means, np.ndarray) and means.ndim == 2:
+            checks.table_size(*means.shape)  # before it is copied
         table = checks.numbers("means", means, dimensions=2)
         columns = table.shape[1]
         checks.table_size(*table.shape)

@@ -43,6 +43,8 @@ class BanditRanker(CheckedLearner):
         Arms that are still sampled.
     rounds, pulls
         Sampling rounds and pulls so far.
+    samples, sums
+        How often each arm was sampled, and the rewards of these samples.
     done
         Whether all arms have their place, or the next block exceeds the budget.
 
@@ -73,8 +75,8 @@ class BanditRanker(CheckedLearner):
         self.active = list(range(self.arms))
         self.rounds = 0
         self.pulls = 0
-        self._sums = [0.0] * self.arms
-        self._samples = [0] * self.arms
+        self.sums = [0.0] * self.arms
+        self.samples = [0] * self.arms
         self._left = self.arms  # active arms that still lack their sample of this round
         self.done = self._is_done()
 
@@ -139,8 +141,8 @@ class BanditRanker(CheckedLearner):
         # The first of two plays only calibrates the delays.
         rewards = outcome.first if block.plays == 1 else outcome.rest
         for arm, reward in zip(group, rewards, strict=False):
-            self._sums[arm] += float(reward)
-            self._samples[arm] += 1
+            self.sums[arm] += float(reward)
+            self.samples[arm] += 1
         self._left -= len(group)
         if self._left == 0:
             self._end_round()
@@ -149,7 +151,7 @@ class BanditRanker(CheckedLearner):
     def _end_round(self) -> None:
         self.rounds += 1
         ranked = sorted(self.active, key=self._rank)
-        averages = [math.inf, *(self._sums[arm] / self.rounds for arm in ranked), -math.inf]
+        averages = [math.inf, *(self.sums[arm] / self.rounds for arm in ranked), -math.inf]
         apart = 2 * self.width
         for place, arm in enumerate(ranked):
             larger, own, smaller = averages[place : place + 3]
@@ -159,4 +161,4 @@ class BanditRanker(CheckedLearner):
         self._left = len(self.active)
 
     def _rank(self, arm: int) -> float:
-        return -self._sums[arm] / max(self._samples[arm], 1)
+        return -self.sums[arm] / max(self.samples[arm], 1)

@@ -52,8 +52,8 @@ class ISICombUCB1(CheckedLearner):
         self.block = checks.whole_number("block", block, minimum=2)
         checks.table_size(self.arms, (self.block + 1) ** 2)
         width = min(self.block, self.max_delay + 2) - 1
-        self._counts = np.zeros((self.arms, width))
-        self._sums = np.zeros((self.arms, width))
+        self.counts = np.zeros((self.arms, width))
+        self.sums = np.zeros((self.arms, width))
         self._rounds = 0
 
     def _choose(self) -> Block:
@@ -62,17 +62,17 @@ class ISICombUCB1(CheckedLearner):
     def _scores(self) -> FloatArray:
         """Return the upper confidence bound of each repeated pull by arm and delay."""
         untried = self.block * math.sqrt(1.5 * math.log(self.arms * self.block))
-        tried = np.maximum(self._counts, 1)
+        tried = np.maximum(self.counts, 1)
         bonus = np.sqrt(1.5 * math.log(max(self._rounds, 1)) / tried)
-        return np.where(self._counts > 0, self._sums / tried + bonus, untried)
+        return np.where(self.counts > 0, self.sums / tried + bonus, untried)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        width = self._counts.shape[1]
+        width = self.counts.shape[1]
         last: dict[int, int] = {}
         for now, (arm, reward) in enumerate(zip(block.arms, outcome.first, strict=True)):
             if arm in last:
                 cell = arm, min(now - last[arm], width) - 1
-                self._counts[cell] += 1
-                self._sums[cell] += float(reward)
+                self.counts[cell] += 1
+                self.sums[cell] += float(reward)
             last[arm] = now
         self._rounds += block.pulls

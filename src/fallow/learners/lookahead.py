@@ -56,8 +56,8 @@ class Lookahead(CheckedLearner):
         width = self.max_delay + 1
         checks.table_size(self.arms * width, width)
         steps = np.subtract.outer(np.arange(width), np.arange(width)) / self.length_scale
-        self._means = np.zeros((self.arms, width))
-        self._covariances = np.tile(np.exp(-(steps**2) / 2), (self.arms, 1, 1))
+        self.means = np.zeros((self.arms, width))
+        self.covariances = np.tile(np.exp(-(steps**2) / 2), (self.arms, 1, 1))
         self._rounds = 0
         self._last = [-width] * self.arms
 
@@ -71,7 +71,7 @@ class Lookahead(CheckedLearner):
         if self._rounds == 0:
             return Block(tuple(range(self.arms)))
         delays = self._rounds - np.array(self._last)
-        pulls = best_sequence(self._means, self._covariances, delays, self.depth, self.scale)
+        pulls = best_sequence(self.means, self.covariances, delays, self.depth, self.scale)
         return Block(tuple(pulls.tolist()))
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
@@ -83,7 +83,7 @@ class Lookahead(CheckedLearner):
 
     def _observe(self, arm: int, delay: int, reward: float) -> None:
         """Take a reward into the posterior of an arm."""
-        mean, covariance = self._means[arm], self._covariances[arm]
+        mean, covariance = self.means[arm], self.covariances[arm]
         column = covariance[:, delay - 1].copy()
         gain = column / (column[delay - 1] + self.noise)
         mean += gain * (reward - mean[delay - 1])

@@ -41,8 +41,8 @@ class UCBGreedy(CheckedLearner):
             )
         self._rounds = 0
         self._last = [-delay - 1 for delay in self.delays]
-        self._counts = [0] * self.arms
-        self._sums = [0.0] * self.arms
+        self.counts = [0] * self.arms
+        self.sums = [0.0] * self.arms
 
     def _choose(self) -> Block:
         available = [arm for arm in range(self.arms) if self._is_available(arm)]
@@ -55,21 +55,21 @@ class UCBGreedy(CheckedLearner):
         return self._rounds - self._last[arm] > self.delays[arm]
 
     def _index(self, arm: int, logarithm: float) -> float:
-        count = self._counts[arm]
+        count = self.counts[arm]
         if count == 0:
             return math.inf
-        return self._sums[arm] / count + math.sqrt(logarithm / count)
+        return self.sums[arm] / count + math.sqrt(logarithm / count)
 
     def _harm(self, arm: int) -> float:
         """Return what is lost, at the arm's average, when its rest starts anew."""
         rested = self._rounds - self._last[arm]
-        average = self._sums[arm] / self._counts[arm]
+        average = self.sums[arm] / self.counts[arm]
         return rested * average / (self.delays[arm] + 1)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         (arm,) = block.arms
         if self._is_available(arm):
-            self._counts[arm] += 1
-            self._sums[arm] += float(outcome.first[0])
+            self.counts[arm] += 1
+            self.sums[arm] += float(outcome.first[0])
         self._last[arm] = self._rounds
         self._rounds += 1
