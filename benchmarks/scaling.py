@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.ratios import Ratio, in_turns, spread
 from benchmarks.section import Section
 from fallow.arrays import FloatArray
-from fallow.studies.engine import Batch
+from fallow.studies.batch import Batch
 from fallow.studies.read import load_spec
 from fallow.studies.result import Result
 from fallow.studies.run import run

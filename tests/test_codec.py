@@ -65,6 +65,12 @@ class Late(Drawing):
         self.surprise = 1
 
 
+class Forgetful(Drawing):
+    def __init__(self, arms: int, seed: int = 0) -> None:
+        super().__init__(arms, seed)
+        del self.seed
+
+
 class Fickle(Drawing):
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.generator: Any = 7
@@ -252,6 +258,18 @@ def test_a_learner_that_could_not_be_restored_is_not_saved() -> None:
         told(Late(2)).state()
     with pytest.raises(ValueError, match=r"progress\.generator must be of type Generator, got 7"):
         told(Fickle(2)).state()
+
+
+def test_a_learner_must_choose_learn_and_keep_its_arguments() -> None:
+    class Mute(CheckedLearner):
+        def _choose(self) -> Block:
+            return Block((0,))
+
+    incomplete: Any = Mute
+    with pytest.raises(TypeError, match="_learn"):
+        incomplete()
+    with pytest.raises(ValueError, match="Forgetful must keep its argument seed as an attribute"):
+        Forgetful(2).state()
 
 
 def test_learners_within_learners_are_saved_with_them() -> None:

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import Recorder, contents, runner, write_spec
 
-from fallow import Block, LowSwitch, Outcome, RankingUCB, catalog, replicate
+from fallow import Block, Instance, LowSwitch, Outcome, RankingUCB, catalog, replicate
 from fallow.cli import app
 from fallow.studies.engine import AHEAD, RUNS, SECONDS, Part, batch_size, play_parts
 from fallow.studies.folder import read_results
@@ -215,6 +216,76 @@ def test_an_error_in_a_run_is_raised_with_its_traceback() -> None:
     assert caught.value.__notes__ == ["learner 'learner', run 0 of seed 7"]
 
 
+def test_a_failure_in_one_thread_leaves_the_processes_of_others_alone() -> None:
+    def stumbling(*_: object) -> TakeTurns:
+        raise KeyError("a slip of the pen")
+
+    def fail() -> None:
+        with pytest.raises(KeyError):
+            replicate(catalog.figure3(), stumbling, 10, runs=3, seed=0, workers=2)
+
+    def take_turns(instance: Instance, _: int) -> TakeTurns:
+        return TakeTurns(instance.arms)
+
+    other = Thread(target=fail)
+
+    def go_on(_: int) -> None:
+        if not other.ident:
+            other.start()
+            other.join()
+
+    result = replicate(
+        catalog.figure3(), take_turns, 2000, runs=50, seed=0, workers=2, on_runs=go_on
+    )
+    assert len(result.runs) == 50
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"runs": range(0)}, "runs must be numbers from 0, at least one, got range"),
+        ({"runs": range(-2, 2)}, "runs must be numbers from 0, at least one, got range"),
+        ({"instance": "figure3"}, "instance must be an Instance, or a function from a seed"),
+        ({"instance": lambda _: None}, "a family must return instances, got None"),
+        ({"instance": lambda _: []}, r"a family must return instances, got \[\]"),
+        ({"learners": RankingUCB([0, 1])}, "learners must be functions from instance and seed"),
+        ({"learners": {"ucb": RankingUCB([0, 1])}}, "learner 'ucb' must be a function from inst"),
+        ({"learners": lambda *_: TakeNothing()}, "ask must return a Block, got None"),
+        ({"learners": lambda *_: Talkative()}, "ranking_rounds must be a whole number >= 0"),
+        ({"rewards": "gamma"}, "rewards must be one of bernoulli, none, beta, got 'gamma'"),
+        ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
+        ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ({"cluster": "local:2", "workers": 2}, "workers must not be given with a cluster"),
+    ],
+)
+def test_wrong_arguments_are_told(change: dict[str, Any], message: str) -> None:
+    right: dict[str, Any] = {
+        "instance": catalog.figure3(),
+        "learners": lambda *_: RankingUCB([0, 1]),
+        "horizon": 10,
+        "runs": 2,
+        "seed": 0,
+    }
+    with pytest.raises(ValueError, match=message):
+        replicate(**{**right, **change})
+
+
+class TakeNothing(TakeTurns):
+    def __init__(self) -> None:
+        super().__init__(2)
+
+    def ask(self) -> Any:
+        return None
+
+
+class Talkative(TakeTurns):
+    def __init__(self) -> None:
+        super().__init__(2)
+
+    def ranking_rounds(self) -> int:
+        return 0
+
+
 def test_a_run_that_raises_is_told_with_its_command_and_the_others_finish(tmp_path: Path) -> None:
     file = tmp_path / "some fail.toml"
     file.write_text(FAILING)
@@ -296,7 +367,7 @@ def test_a_worker_process_that_is_killed_ends_the_run_with_a_message(tmp_path: P
             processes.submit(os.kill, processes.submit(os.getpid).result(), signal.SIGKILL)
             run(spec, tmp_path / "out", crew)
 
-    with pytest.raises(OSError, match=r"a worker process was ended.* goes on"):
+    with pytest.raises(OSError, match=r"a worker process was ended from outside.* fewer workers"):
         run_and_kill_one()
     recorder = Recorder()
     run(spec, tmp_path / "out", watcher=recorder)

@@ -108,6 +108,17 @@ def test_rows_are_of_their_own_place(tmp_path: Path) -> None:
         read_results(tmp_path)
 
 
+def test_a_renamed_file_of_rows_is_played_again_and_removed(tmp_path: Path) -> None:
+    spec = load_spec(write_spec(tmp_path, horizon=100))
+    run(spec, tmp_path, rows=True)
+    whole = contents(tmp_path)
+    first, *_ = sorted(tmp_path.glob("rows-*"))
+    first.rename(first.with_name(f"{first.stem.rpartition('-')[0]}-{'0' * 16}.parquet"))
+    run(spec, tmp_path, rows=True)
+    assert contents(tmp_path) == whole
+    read_results(tmp_path)
+
+
 def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
     """200 places in each of the two kinds of files, and what it leads to is always the same."""
     spec = load_spec(write_spec(tmp_path, horizon=20, runs=3))

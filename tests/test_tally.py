@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fallow.arrays import FloatArray
 from fallow.intervals import moments
 from fallow.studies import estimate
-from fallow.studies.engine import Failure
+from fallow.studies.batch import Failure
 from fallow.studies.tally import BLOCK, FAILURES, Tally, tally
 
 GENERATOR = np.random.default_rng(5)

@@ -99,7 +99,10 @@ def _play_blocks(
     now = 0
     while now < horizon:
         block = learner.ask()
-        arms, plays = tuple(block.arms), block.plays
+        try:
+            arms, plays = tuple(block.arms), block.plays
+        except (AttributeError, TypeError):
+            raise ValueError(f"ask must return a Block, got {checks.short(block)}") from None
         known = recorder.known(arms)
         if known is None or type(plays) is not int or plays < 1:
             arms, plays = _checked_block(arms, plays, len(means))

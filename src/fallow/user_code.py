@@ -1,25 +1,32 @@
-"""Learners and families that users wrote: found as `module:Name`, errors at their own lines."""
+"""Learners and families that users wrote, named as `module:Name`: found, and sent to workers."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import sys
-import sysconfig
+import tempfile
 import traceback
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from importlib import import_module, invalidate_caches
 from pathlib import Path
+from sysconfig import get_path
 from types import ModuleType
 from typing import Any
 
 from fallow import checks
 
-LIBRARIES = (str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib")))
+Sources = Mapping[str, Mapping[str, bytes]]
+"""By folder, the files of its modules that were loaded, by their paths in it."""
+LIBRARIES = {Path(__file__).parent, *map(Path, (get_path("stdlib"), get_path("purelib")))}
 """Where code is that no user of this package wrote."""
 _loaded: dict[str, Any] = {}
+_folders: dict[str, Path] = {}
+_received: list[Sources] = []
 
 
 def is_user_code(name: str) -> bool:
-    """Tell whether a name is like `module:Name`, and not one of this package's own."""
+    """Tell whether a name is like `module:Name`."""
     return ":" in name
 
 
@@ -37,8 +44,11 @@ def load(name: str, folder: Path) -> Any:
     module = _import(module_name, folder.resolve())
     if not hasattr(module, attribute):
         hint = checks.suggestion(attribute, vars(module))
-        raise ValueError(f"{module.__file__} must define {attribute}, got no such name{hint}")
-    _loaded[name] = getattr(module, attribute)
+        raise ValueError(f"module {module_name} must define {attribute}, got no such name{hint}")
+    if not callable(getattr(module, attribute)):
+        found = checks.short(getattr(module, attribute))
+        raise ValueError(f"{name} must be a class or a function, got {found}")
+    _loaded[name], _folders[name] = getattr(module, attribute), folder.resolve()
     return _loaded[name]
 
 
@@ -53,20 +63,106 @@ def find(name: str) -> Any:
 
 
 def digest(name: str) -> str:
-    """Return a digest of the file in which something loaded is defined."""
-    file = sys.modules[name.partition(":")[0]].__file__
-    return hashlib.sha256(b"" if file is None else Path(file).read_bytes()).hexdigest()[:12]
+    """Return a digest of the source of something loaded, and of all that it imports beside it."""
+    found = hashlib.sha256()
+    for module, content in _sources_of(name).items():
+        found.update(f"{module} {len(content)}\n".encode() + content)
+    return found.hexdigest()[:12]
+
+
+def sources() -> Sources:
+    """Return the source of all that was loaded from users' folders, and of what that imports."""
+    found: dict[str, dict[str, bytes]] = {}
+    for name, folder in _folders.items():
+        found.setdefault(str(folder), {}).update(_sources_of(name))
+    return found
+
+
+def _sources_of(name: str) -> dict[str, bytes]:
+    folder = _folders[name]
+    files = _files(name.partition(":")[0], folder).values()
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in sorted(files)}
+
+
+def receive(sent: Sources) -> None:
+    """Make modules importable here whose source was sent from another process or machine.
+
+    Where a folder is the same here, it is used as it is, so that errors name the user's own file.
+    """
+    if not sent or sent in _received:
+        return
+    _received[:] = [sent]
+    for folder, files in sent.items():
+        place = Path(folder)
+        if any(_content(place / name) != content for name, content in files.items()):
+            place = Path(tempfile.mkdtemp(prefix="fallow-"))
+            for name, content in files.items():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                (place / name).write_bytes(content)
+        for name in files:
+            module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            sys.modules.pop(module, None)  # another version may have been here before
+        sys.path.insert(0, str(place))
+    invalidate_caches()
 
 
 def describe_error(error: BaseException) -> str:
     """Return an error in one line, with the line of the user's own code that it came from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith((*LIBRARIES, "<"))]
-    places = [f"{frame.filename}, line {frame.lineno}" for frame in own[-1:]]
+    message = str(error).partition("\n")[0]
+    places = [f"{file}, line {line}" for file, line in _own_lines(error)][-1:]
     if isinstance(error, SyntaxError):
-        places = [f"{error.filename}, line {error.lineno}"]
+        message, places = error.msg, [f"{error.filename}, line {error.lineno}"]
     notes = "".join(f" ({note})" for note in (*places, *getattr(error, "__notes__", ())))
-    return f"{type(error).__name__}: {error}{notes}"
+    return f"{type(error).__name__}: {message}{notes}" if message else type(error).__name__ + notes
+
+
+def is_from_user_code(error: BaseException) -> bool:
+    """Tell whether an error came out of code in a user's folder."""
+    folders = set(_folders.values())
+    return any(folders & set(Path(file).parents) for file, _ in _own_lines(error))
+
+
+def _own_lines(error: BaseException) -> Iterator[tuple[str, int | None]]:
+    """Return the places in the traceback that are not in this package or in a library."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if not frame.filename.startswith("<") and not LIBRARIES & set(Path(frame.filename).parents):
+            yield frame.filename, frame.lineno
+
+
+def _content(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
+
+
+def _files(name: str, folder: Path) -> dict[str, Path]:
+    """Return a module's file and those of all modules in the folder that it imports, by module."""
+    found: dict[str, Path] = {}
+    waiting = [name]
+    while waiting:
+        parts = waiting.pop().split(".")
+        for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
+            place = folder / module.replace(".", "/")
+            files = (place.with_suffix(".py"), place / "__init__.py")
+            file = next((each for each in files if each.is_file()), None)
+            if file is not None and module not in found:
+                found[module] = file
+                waiting += _imports(module, file)
+    return found
+
+
+def _imports(module: str, file: Path) -> Iterator[str]:
+    """Return the names of modules that a file may import, now or later."""
+    package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+    try:
+        tree = ast.parse(file.read_bytes())
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{base}.{each.name}".lstrip(".") for each in node.names)
 
 
 def _import(name: str, folder: Path) -> ModuleType:
@@ -82,21 +178,11 @@ def _import(name: str, folder: Path) -> ModuleType:
         ) from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module {name} must be importable: {describe_error(error)}") from None
-    beside = folder / f"{name.replace('.', '/')}.py"
-    if beside.exists() and Path(module.__file__ or "").resolve() != beside:
-        raise ValueError(
-            f"module {name} must not share its name with another, got {module.__file__} beside "
-            f"{beside}; rename the latter"
-        )
-    _send_by_value(folder)
+    for loaded, file in _files(name, folder).items():
+        other = getattr(sys.modules.get(loaded), "__file__", None)
+        if loaded in sys.modules and (other is None or Path(other).resolve() != file.resolve()):
+            raise ValueError(
+                f"module {loaded} must not share its name with another, got {other or 'one'} "
+                f"loaded before {file}; rename that"
+            )
     return module
-
-
-def _send_by_value(folder: Path) -> None:
-    """Let workers get the code of a folder with their batches, as other machines lack its files."""
-    from cloudpickle import register_pickle_by_value  # slow to import
-
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file is not None and Path(file).parent == folder and module.__name__ != "__main__":
-            register_pickle_by_value(module)

@@ -26,7 +26,7 @@ def run_app(application: Typer) -> None:
     except SystemExit as ended:
         if "fallow.studies.workers" in sys.modules:
             sys.modules["fallow.studies.workers"].stop_processes()
-        end_process(ended.code if isinstance(ended.code, int) else 0)
+        end_process(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
 
 
 __all__ = ["app", "catalog", "main", "plan", "replay", "run", "run_app", "simulate"]

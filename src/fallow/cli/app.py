@@ -43,6 +43,6 @@ def user_mistakes() -> Iterator[None]:
     except MemoryError:
         print("fallow: there is not enough memory for this", file=sys.stderr)
         raise typer.Exit(2) from None
-    except (ValueError, OSError, OverflowError, RecursionError) as error:
+    except (ValueError, OSError, OverflowError, RecursionError, ImportError) as error:
         print(f"fallow: {error}", file=sys.stderr)
         raise typer.Exit(2) from None

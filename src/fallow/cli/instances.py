@@ -25,22 +25,23 @@ ParametersArgument = Annotated[
 
 def read_instance(source: str, parameters: Sequence[str]) -> Instance:
     """Return the instance with a catalog name, in a file, or of a user's own function."""
-    if is_named(source):
-        return catalog_instance(source, parameters)
+    found = read_source(source, parameters)
+    return found if isinstance(found, Instance) else catalog_instance(source, parameters)
+
+
+def read_source(source: str, parameters: Sequence[str]) -> Instance | Callable[[int], Instance]:
+    """Return an instance, or a family if it is random and no seed is given."""
+    is_own = is_user_code(source) and not Path(source).exists()
+    if is_own:
+        load(source, Path.cwd())
+    if is_own or source in catalog.ENTRIES:
+        return catalog.source(source, catalog_parameters(source, parameters))
     if not Path(source).exists():
         hint = checks.suggestion(source, catalog.ENTRIES)
         raise ValueError(f"INSTANCE must be a TOML file or a catalog name, got {source!r}{hint}")
     if parameters:
         raise ValueError(f"parameters must follow a catalog name, got {parameters[0]!r} for a file")
     return Instance.load(source)
-
-
-def is_named(source: str) -> bool:
-    """Tell whether a source is a catalog name or a user's own function, which is loaded then."""
-    if not is_user_code(source) or Path(source).exists():
-        return source in catalog.ENTRIES
-    load(source, Path.cwd())
-    return True
 
 
 def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:

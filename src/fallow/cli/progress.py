@@ -17,7 +17,7 @@ from rich.progress import (
 from rich.text import Text
 
 from fallow.cli import signals
-from fallow.studies.engine import Failure
+from fallow.studies.batch import Failure
 from fallow.studies.run import Progress as RunProgress
 from fallow.studies.run import Watcher
 

@@ -29,12 +29,13 @@ def replay_command(
         if point not in spec.points:
             points = ", ".join(map(str, spec.points))
             allowed = "left out" if spec.sweep is None else f"one of {points}"
-            raise ValueError(f"--point must be {allowed}, got {point or 'none'}")
+            raise ValueError(f"--point must be {allowed}, got {'none' if point is None else point}")
         if not 0 <= run < spec.runs:
             raise ValueError(f"RUN must be from 0 to {spec.runs - 1}, got {run}")
+        point = spec.points[spec.points.index(point)]  # a whole number where the spec has one
         try:
             result = spec.at(point).study().play(run)
-        except Exception:
+        except (Exception, SystemExit):
             traceback.print_exc()
             raise typer.Exit(1) from None
         print_table(

@@ -10,15 +10,13 @@ from typing import Annotated, cast, get_args
 import typer
 from rich.console import Console
 
-from fallow import Instance, catalog, checks
+from fallow import Instance, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.extras import check_extras
 from fallow.cli.instances import (
     InstanceArgument,
     ParametersArgument,
-    catalog_parameters,
-    is_named,
-    read_instance,
+    read_source,
 )
 from fallow.cli.signals import raise_at_signals
 from fallow.cli.tables import print_table
@@ -67,12 +65,14 @@ def simulate_command(
             if is_user_code(name):
                 load(name, Path.cwd())
             find_learner(name, "--learner")
+        if len(set(names)) < len(names):
+            raise ValueError(f"--learner must name each learner once, got {', '.join(names)}")
         checks.one_of("--rewards", rewards, REWARDS)
+        checks.whole_number("--runs", runs, minimum=1)
+        checks.whole_number("--seed", seed, minimum=0)
         checks.not_negative("--switching-cost", switching_cost)
         rounds = _whole("--horizon", horizon)
-        source: Instance | Family = read_instance(instance, parameters or [])
-        if is_named(instance):
-            source = catalog.source(instance, catalog_parameters(instance, parameters or []))
+        source = read_source(instance, parameters or [])
         if out is not None:
             check_extras("--out", "polars", "matplotlib")
             out.mkdir(parents=True, exist_ok=True)
@@ -115,10 +115,10 @@ def _play(
                 references={"ghost": ghost, "optimum": optimum_or_bound},
                 on_runs=bar.advance,
             )
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not hasattr(error, "__notes__"):  # not from a run
                 raise
-            raise ValueError(f"a run must not fail, got {describe_error(error)}") from None
+            raise ValueError(f"a run failed: {describe_error(error)}") from None
 
 
 def _summarize(result: Result, name: str, switching_cost: float) -> Summary:

@@ -6,6 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+NARROWEST = 12
+"""Least width of a column of text, where the terminal is too narrow for all columns."""
+
 
 def print_table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
@@ -14,7 +17,7 @@ def print_table(
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
         if header in (headers[0], *texts):
-            table.add_column(header, overflow="fold")
+            table.add_column(header, overflow="fold", min_width=NARROWEST)
         else:
             table.add_column(header, justify="right", no_wrap=True)
     for row in rows:

@@ -1,6 +1,6 @@
 """What all learners of the package share."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +11,7 @@ from fallow.learners.codec import SavedLearner
 from fallow.protocol import Block, Outcome
 
 
-class CheckedLearner(SavedLearner):
+class CheckedLearner(SavedLearner, ABC):
     """A learner that refuses what it did not ask for, and can be saved at any moment.
 
     A subclass says how it chooses and learns. It keeps each argument of its constructor as an

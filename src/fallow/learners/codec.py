@@ -47,7 +47,12 @@ class SavedLearner:
         >>> UCBGreedy(arms=2, delays=(3, 1)).parameters()
         {'arms': 2, 'delays': [3, 1]}
         """
-        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+        names = list(signature(type(self)).parameters)
+        for name in names:
+            if not hasattr(self, name):
+                cls = type(self).__name__
+                raise ValueError(f"{cls} must keep its argument {name} as an attribute, got none")
+        return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
@@ -260,4 +265,6 @@ def _name(cls: type) -> str:
     name: str = cls.__name__
     if vars(sys.modules[__package__]).get(name) is cls:
         return name
-    return f"{cls.__module__}:{cls.__qualname__}"
+    if cls.__qualname__ != name:
+        raise ValueError(f"{cls.__qualname__} must be a class of its module to be saved")
+    return f"{cls.__module__}:{name}"

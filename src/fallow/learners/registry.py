@@ -80,7 +80,12 @@ def find_learner(name: str, what: str = "a learner") -> Callable[..., Learner]:
     if user_code.is_user_code(name):
         make: Callable[..., Learner] = user_code.find(name)
         return make
-    checks.one_of(what, name, LEARNERS)
+    if name not in LEARNERS:
+        known, hint = ", ".join(LEARNERS), checks.suggestion(name, LEARNERS)
+        raise ValueError(
+            f"{what} must be one of {known}, or a class of your own as module:Name, got "
+            f"{name!r}{hint}"
+        )
     return LEARNERS[name]
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import NamedTuple
 
-from fallow.studies.result import Result
+from fallow.studies.batch import Batch
 from fallow.studies.study import Study
 from fallow.studies.workers import Workers
-from fallow.user_code import describe_error
 
 SECONDS = 0.5
 """How long a batch is meant to take: long against handing it out, short against the whole."""
@@ -21,32 +19,6 @@ AHEAD = 2
 """Batches that each worker has before it, so that it never waits for the next."""
 KEPT = 32
 """Batches for each worker whose results may wait for those of an earlier one."""
-
-
-class Failure(NamedTuple):
-    """A run that raised an error."""
-
-    run: int
-    message: str
-
-
-class Batch(NamedTuple):
-    """What some consecutive runs came to, those of them that failed, and the seconds they took."""
-
-    runs: range
-    result: Result
-    failures: list[Failure]
-    seconds: float = 0.0
-
-    @classmethod
-    def merge(cls, parts: Sequence[Batch]) -> Batch:
-        """Return several batches of one study, each following the one before, as one."""
-        return cls(
-            range(parts[0].runs.start, parts[-1].runs.stop),
-            Result.merge([part.result for part in parts]),
-            [failure for part in parts for failure in part.failures],
-            sum(part.seconds for part in parts),
-        )
 
 
 class Part(NamedTuple):
@@ -73,8 +45,7 @@ def play_parts(parts: Sequence[Part], workers: Workers) -> Iterator[tuple[int, B
             place, runs = waiting.popleft()
             study = parts[place].study
             size = batch_size(len(runs), seconds_a_run.get(id(study)), left, count)
-            _ = study.fixed_gains  # computed once, here, and handed out with the study
-            busy.append(workers.executor(study).submit(play_batch, study, runs[:size]))
+            busy.append(workers.submit(study, runs[:size]))
             under_way.append((place, busy[-1]))
             left -= size
             if size < len(runs):
@@ -114,15 +85,3 @@ def batch_size(runs: int, seconds_a_run: float | None, left: int, workers: int) 
         return 1
     affordable = min(int(SECONDS / max(seconds_a_run, 1e-9)), left // (2 * workers), RUNS, runs)
     return max(1, affordable)
-
-
-def play_batch(study: Study, runs: range) -> Batch:
-    """Play some runs one after the other; a run that raises does not end the others."""
-    start = time.perf_counter()
-    played, failures = [study.nothing()], []
-    for run in runs:
-        try:
-            played.append(study.play(run))
-        except Exception as error:
-            failures.append(Failure(run, describe_error(error)))
-    return Batch(runs, Result.merge(played), failures, time.perf_counter() - start)

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from fallow import frames
 from fallow.files import remove_unfinished, write_whole
 from fallow.source import code_version
-from fallow.studies.engine import Batch, Failure
+from fallow.studies.batch import Batch, Failure
 from fallow.studies.result import Result
 from fallow.studies.spec import Spec
 from fallow.studies.tally import Tally
@@ -156,7 +156,11 @@ def write_rows(piece: Piece, batch: Batch, folder: Path) -> None:
     rows = batch.result.frame()
     rows.insert_column(0, frames.frame({"point": point})["point"])
     content = frames.parquet(rows, json.dumps(batch.failures))
-    write_whole(folder / f"{piece.stem}-{_digest(content)}.parquet", content)
+    path = folder / f"{piece.stem}-{_digest(content)}.parquet"
+    write_whole(path, content)
+    for other in folder.glob(f"{piece.stem}-*.parquet"):
+        if other != path:  # damaged, or renamed
+            other.unlink()
 
 
 def read_rows(spec: Spec, piece: Piece, folder: Path) -> Batch | None:

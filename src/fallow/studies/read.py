@@ -97,8 +97,8 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
             return _one_of(known)(key, value)
         if not allow_imports:
             raise ValueError(
-                f"{key} must be one of {', '.join(known)}, got {value!r}, which is Python code; "
-                "if you trust it, run it with --allow-imports"
+                f"{key} must not be Python code unless you trust it and say --allow-imports, got "
+                f"{value!r}"
             )
         user_code.load(value, folder)
         return value
@@ -200,6 +200,8 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
     ((key, values),) = swept.items()
     try:
         checks.numbers(f"sweep.{key}", values, dimensions=1)
+        if key == "horizon":
+            values = [checked_horizon("sweep.horizon", each) for each in values]
     except ValueError as error:
         raise table.mistake(str(error), key) from None
     if len(set(values)) < len(values):
@@ -222,12 +224,12 @@ def _check_points(spec: Spec, table: Table) -> None:
                 make = here.factory(learner)
                 if learner.parameters or user_code.is_user_code(learner.learner):
                     make(instance, 0)
-        except ValueError as error:
-            raise _mistake_at(table, str(error), place) from None
-        except Exception as error:
-            if not spec.code:
+        except (Exception, SystemExit) as error:
+            if user_code.is_from_user_code(error):
+                raise _mistake_at(table, user_code.describe_error(error), place) from None
+            if not isinstance(error, ValueError):
                 raise
-            raise _mistake_at(table, user_code.describe_error(error), place) from None
+            raise _mistake_at(table, str(error), place) from None
 
 
 def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:
@@ -253,7 +255,7 @@ def _check_published(spec: Spec, published: Published, table: Table, place: int)
 
 def _mistake_at(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
     """Return an error at a place of the file, at the key that its message begins with if any."""
-    key = message.split(maxsplit=1)[0].rstrip(":")
+    key = message.partition(" ")[0].rstrip(":")
     if key == place[-1]:
         return table.mistake(".".join((*place[:-1], message)), *place)
     inner: Any = table.values

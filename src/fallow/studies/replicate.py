@@ -66,6 +66,8 @@ def replicate(
     """
     if not isinstance(runs, range):
         runs = range(checks.whole_number("runs", runs, minimum=1))
+    if not runs or min(runs) < 0:
+        raise ValueError(f"runs must be numbers from 0, at least one, got {runs}")
     study = Study(
         instance,
         {"learner": learners} if callable(learners) else learners,

@@ -9,7 +9,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from fallow.studies.engine import Batch, Failure, Part, play_parts
+from fallow.studies.batch import Batch, Failure
+from fallow.studies.engine import Part, play_parts
 from fallow.studies.folder import (
     lock_results,
     pieces,

@@ -98,7 +98,7 @@ class Spec:
     published
         Values to compare with.
     code
-        Digests of the files of users' own learners and families, by the names that the spec gives.
+        Digests of the source of users' own learners and families, by the names that the spec gives.
     """
 
     name: str
@@ -144,10 +144,10 @@ class Spec:
         if self.drift == 1:
             return catalog.source(name, parameters)
         moments = [phase / (self.drift - 1) for phase in range(self.drift)]
+        sources = [catalog.source(name, {**parameters, "progress": each}) for each in moments]
 
         def phases(seed: int) -> list[Instance]:
-            drawn = {"seed": seed, **parameters}
-            return [catalog.build(name, {**drawn, "progress": moment}) for moment in moments]
+            return [each if isinstance(each, Instance) else each(seed) for each in sources]
 
         return phases
 

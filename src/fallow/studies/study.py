@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
+from typing import get_args
 
 import numpy as np
 
@@ -68,10 +69,20 @@ class Study:
     concentration: float = 10.0
 
     def __post_init__(self) -> None:
-        checked_horizon("horizon", self.horizon)
-        checks.whole_number("seed", self.seed, minimum=0)
-        if not self.learners:
-            raise ValueError("learners must name at least one, got none")
+        object.__setattr__(self, "horizon", checked_horizon("horizon", self.horizon))
+        object.__setattr__(self, "seed", checks.whole_number("seed", self.seed, minimum=0))
+        if not isinstance(self.instance, Instance) and not callable(self.instance):
+            rule = "an Instance, or a function from a seed to one"
+            raise ValueError(f"instance must be {rule}, got {checks.short(self.instance)}")
+        if not isinstance(self.learners, Mapping) or not self.learners:
+            rule = "functions from instance and seed to a learner, by name"
+            raise ValueError(f"learners must be {rule}, got {checks.short(self.learners)}")
+        for name, make in self.learners.items():
+            if not callable(make):
+                rule = "a function from instance and seed to a learner"
+                raise ValueError(f"learner {name!r} must be {rule}, got {checks.short(make)}")
+        checks.one_of("rewards", self.rewards, get_args(Rewards))
+        checks.positive("concentration", self.concentration)
         _ = self.rounds
 
     @cached_property
@@ -90,7 +101,7 @@ class Study:
         try:
             phases = self._draw(0)
             learners = [make(phases[0], 0) for make in self.learners.values()]
-        except Exception:  # what cannot be made fails in its runs, which tell more
+        except (Exception, SystemExit):  # what cannot be made fails in its runs, which tell more
             return False
         return len(phases) == 1 and self.rewards != "beta" and all(map(has_compiled_loop, learners))
 
@@ -119,20 +130,21 @@ class Study:
                     self.rounds,
                     self.concentration,
                 )
-                totals.append((earned, switched, getattr(learner, "ranking_rounds", 0)))
+                ranking = getattr(learner, "ranking_rounds", 0)
+                totals.append((earned, switched, checks.whole_number("ranking_rounds", ranking, 0)))
             part = "references"
             gains = self.fixed_gains or self._gains(phases)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             error.add_note(f"{part}, run {run} of seed {self.seed}")
             raise
-        all_earned, all_switched, ranking = zip(*totals, strict=True)
+        all_earned, all_switched, all_ranking = zip(*totals, strict=True)
         return Result(
             tuple(self.learners),
             (run,),
             self.rounds,
             np.array([all_earned]),
             np.array([all_switched]),
-            np.array([ranking]),
+            np.array([all_ranking]),
             {name: np.array([gain]) for name, gain in zip(self.references, gains, strict=True)},
         )
 
@@ -148,7 +160,10 @@ class Study:
         if isinstance(self.instance, Instance):
             return [self.instance]
         drawn = self.instance(seed)
-        return [drawn] if isinstance(drawn, Instance) else drawn
+        phases = [drawn] if isinstance(drawn, Instance) else drawn
+        if not phases or not all(isinstance(phase, Instance) for phase in phases):
+            raise ValueError(f"a family must return instances, got {checks.short(drawn)}")
+        return phases
 
     def _gains(self, phases: Sequence[Instance]) -> list[float]:
         planners = self.references.values()

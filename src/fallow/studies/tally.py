@@ -13,7 +13,7 @@ import numpy as np
 from fallow.arrays import FloatArray
 from fallow.files import seal, unseal
 from fallow.intervals import Moments, moments
-from fallow.studies.engine import Batch, Failure
+from fallow.studies.batch import Batch, Failure
 from fallow.studies.result import Result
 
 BESIDE_REGRET = ("share", "switches", "ranking_rounds")

@@ -64,7 +64,12 @@ class Table:
         known = list(keys)
         self._known += known
         self._left -= set(known)
-        return {key: self.values[key] for key in known if key in self.values}
+        given = {key: self.values[key] for key in known if key in self.values}
+        for key, value in given.items():
+            if "datetime" in type(value).__module__:
+                rule = "a number, text, true, false or a list"
+                raise self.mistake(f"{self.name(key)} must be {rule}, got {value}", key)
+        return given
 
     def rest(self) -> dict[str, Any]:
         """Take all keys that are left."""

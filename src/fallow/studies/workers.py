@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+)
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Thread
@@ -15,6 +22,7 @@ from typing import Any
 
 from fallow import checks
 from fallow.source import code_version
+from fallow.studies.batch import Batch, check_version, pack, play_batch, play_packed
 from fallow.studies.study import Study
 
 IDLE_SECONDS = 60
@@ -28,7 +36,7 @@ CONNECT_SECONDS = 5
 
 
 _started: list[Any] = []
-"""The executor whose processes were started last, if any."""
+"""Executors whose processes were started here, and may still wait for work."""
 
 
 @dataclass(frozen=True)
@@ -38,24 +46,32 @@ class Workers:
     executor: Callable[[Study], Executor]
     count: Callable[[], int]
 
+    def submit(self, study: Study, runs: range) -> Future[Batch]:
+        """Hand in some runs of a study."""
+        executor = self.executor(study)
+        if isinstance(executor, ThreadPoolExecutor):
+            return executor.submit(play_batch, study, runs)
+        return executor.submit(play_packed, pack(study), runs)
+
 
 def start_processes(count: int) -> Executor:
     """Return an executor of so many processes, those of the study before if they still wait."""
     from loky import get_reusable_executor  # slow to import
 
-    _started[:] = [
-        get_reusable_executor(
-            count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
-        )
-    ]
-    executor: Executor = _started[0]
+    executor: Executor = get_reusable_executor(
+        count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
+    )
+    if executor not in _started:
+        _started.append(executor)
     return executor
 
 
-def stop_processes() -> None:
-    """Kill the processes that were started, whatever they do."""
-    while _started:
-        _started.pop().shutdown(wait=True, kill_workers=True)
+def stop_processes(executors: Collection[Any] | None = None) -> None:
+    """Kill the processes of some executors, or all that were started, whatever they do."""
+    for executor in list(_started if executors is None else executors):
+        executor.shutdown(wait=True, kill_workers=True)
+        if executor in _started:
+            _started.remove(executor)
 
 
 def _prepare_process(parent: int) -> None:
@@ -81,24 +97,32 @@ def local_workers(count: int | None = None) -> Iterator[Workers]:
     if count is not None:
         checks.whole_number("workers", count, minimum=1)
     number = count or cores()
-    threads = ThreadPoolExecutor(number)
+    threads, processes = ThreadPoolExecutor(number), set[Executor]()
+    is_child = multiprocessing.parent_process() is not None
 
     def executor(study: Study) -> Executor:
-        return threads if number == 1 or study.is_compiled else start_processes(number)
+        # A daemonic process may have no children.
+        if number == 1 or study.is_compiled or multiprocessing.current_process().daemon:
+            return threads
+        found = start_processes(number)
+        processes.add(found)
+        return found
 
     try:
         yield Workers(executor, lambda: number)
     except BaseException as error:
         # A thread ends with its batch, for which nobody waits; processes are killed.
         threads.shutdown(wait=False, cancel_futures=True)
-        stop_processes()
+        stop_processes(processes)
         if not isinstance(error, BrokenExecutor):
             raise
         raise OSError(
-            "a worker process was ended from outside, most likely for want of memory; start the "
-            "same command again, with fewer workers: it goes on from there"
+            "a worker process was ended from outside, most likely for want of memory; start again, "
+            "with fewer workers"
         ) from None
     threads.shutdown(wait=False)
+    if is_child:  # whose parent would wait for processes that wait
+        stop_processes(processes)
 
 
 def cores() -> int:
@@ -147,7 +171,7 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                 f"{error}"
             ) from None
         for worker, found in client.run(code_version, on_error="return").items():
-            _check_version(found, worker)
+            check_version(code_version(), str(found), worker)
         executor = client.get_executor(pure=False)
         stack.callback(executor.shutdown, wait=False)
 
@@ -171,12 +195,3 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                 "the connection to the cluster was lost; start the same command again when the "
                 "cluster is there: it goes on from there"
             ) from None
-
-
-def _check_version(found: object, worker: str) -> None:
-    """Refuse a worker that would compute something else."""
-    if found != code_version():
-        raise ValueError(
-            f"workers must have fallow {code_version()}, as here, got {found} on {worker}; "
-            "install the same version everywhere"
-        )
