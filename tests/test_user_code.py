@@ -201,7 +201,9 @@ def test_the_number_of_workers_changes_nothing(project: str) -> None:
 def test_other_machines_get_the_code_with_the_runs(project: str, tmp_path: Path) -> None:
     """Also that of modules that are imported later, from a folder that is not there."""
     spec = load_spec(write_spec(project), allow_imports=True)
-    packed = pack(spec.at(0.6).study())
+    study = spec.at(0.6).study()
+    expected = [float(study.play(run).rewards[0, 0, -1]) for run in range(3)]
+    packed = pack(study)
     (tmp_path / "sent").write_bytes(pickle.dumps(packed))
     for file in tmp_path.glob("*.py"):
         file.unlink()
@@ -212,7 +214,6 @@ def test_other_machines_get_the_code_with_the_runs(project: str, tmp_path: Path)
     )
     words = [sys.executable, "-c", code, str(tmp_path / "sent")]
     found = subprocess.run(words, cwd="/", capture_output=True, text=True, check=True).stdout
-    expected = [float(spec.at(0.6).study().play(run).rewards[0, 0, -1]) for run in range(3)]
     assert found == f"{expected} []\n"
 
 
