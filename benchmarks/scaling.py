@@ -38,11 +38,12 @@ import resource, sys
 from pathlib import Path
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
-if __name__ == "__main__":
-    run(load_spec(Path(sys.argv[1])), Path(sys.argv[2]))
-    status = Path("/proc/self/status").read_text()
-    print(int(status.partition("VmHWM:")[2].split()[0]) / 1e3)
-    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3)
+from fallow.studies.workers import stop_processes
+run(load_spec(Path(sys.argv[1])), Path(sys.argv[2]))
+status = Path("/proc/self/status").read_text()
+print(int(status.partition("VmHWM:")[2].split()[0]) / 1e3)
+stop_processes()
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3)
 """
 
 
