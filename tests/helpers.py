@@ -118,6 +118,19 @@ class Scripted:
         self.outcomes.append(outcome)
 
 
+class TakeTurns:
+    """A learner in plain Python that pulls one arm after the other."""
+
+    def __init__(self, arms: int) -> None:
+        self.arms, self.pulls = arms, 0
+
+    def ask(self) -> Block:
+        return Block((self.pulls % self.arms,))
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.pulls += 1
+
+
 def wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Wait for something that happens while a process is at work."""
     deadline = time.monotonic() + 100

@@ -13,7 +13,7 @@ import pytest
 from helpers import run_command as run
 from helpers import runner
 
-from fallow import LowSwitch, catalog, simulate
+from fallow import Instance, LowSwitch, catalog, simulate
 from fallow.cli import app
 from fallow.learners.registry import LEARNERS
 from fallow.planners import ghost
@@ -125,3 +125,11 @@ def test_ctrl_c_leaves_no_half_written_file_and_says_so(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert re.search(r"interrupted after \d+ of 100 runs, nothing was written", errors)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_worthless_arms_give_numbers(tmp_path: Path) -> None:
+    """Nothing of nothing is all of it; JSON has no NaN."""
+    path = tmp_path / "worthless.toml"
+    Instance([[0.0, 0.0], [0.0, 0.0]]).save(path)
+    (row, _) = json.loads(run("simulate", str(path), "--runs", "2", "--horizon", "50", "--json"))
+    assert row["share_of_optimum"] == 1.0

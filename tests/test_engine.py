@@ -11,20 +11,18 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import Recorder, contents, runner, write_spec
 
-from fallow import Block, Instance, LowSwitch, Outcome, RankingUCB, catalog, replicate
+from fallow import LowSwitch, RankingUCB, catalog
 from fallow.cli import app
 from fallow.studies.engine import AHEAD, RUNS, SECONDS, Part, batch_size, play_parts
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
-from fallow.studies.study import Factory, Study
+from fallow.studies.study import Study
 from fallow.studies.summarize import summarize
 from fallow.studies.workers import Workers, local_workers
 
@@ -121,31 +119,6 @@ def test_no_thread_plays_what_drifts_or_is_drawn_one_by_one() -> None:
     assert not replace(study, instance=lambda _: [catalog.figure3()] * 2).is_compiled
 
 
-def test_processes_play_the_same_runs() -> None:
-    """Lambdas and classes of this file included."""
-    learners: dict[str, Factory] = {
-        "low": lambda instance, _: LowSwitch(instance.order, 500),
-        "mine": lambda instance, _: TakeTurns(instance.arms),
-    }
-    here, there = (
-        replicate(catalog.figure2, learners, 500, runs=9, seed=1, workers=workers)
-        for workers in (1, 2)
-    )
-    np.testing.assert_array_equal(here.rewards, there.rewards)
-    np.testing.assert_array_equal(here.switches, there.switches)
-
-
-class TakeTurns:
-    def __init__(self, arms: int) -> None:
-        self.arms, self.pulls = arms, 0
-
-    def ask(self) -> Block:
-        return Block((self.pulls % self.arms,))
-
-    def tell(self, block: Block, outcome: Outcome) -> None:
-        self.pulls += 1
-
-
 @pytest.mark.slow
 def test_a_script_without_a_guard_uses_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
@@ -198,92 +171,6 @@ def is_alive(process: str) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def test_an_error_in_a_run_is_raised_with_its_traceback() -> None:
-    """Whoever played it: the run is played again here, where it fails in the same way."""
-
-    class Stumbles(TakeTurns):
-        def tell(self, block: Block, outcome: Outcome) -> None:
-            raise KeyError("a slip of the pen")
-
-    def stumbling(*_: object) -> Stumbles:
-        return Stumbles(2)
-
-    with pytest.raises(KeyError, match="a slip of the pen") as caught:
-        replicate(catalog.figure3(), stumbling, 10, runs=3, seed=7, workers=2)
-    assert caught.traceback[-1].name == "tell"
-    assert caught.value.__notes__ == ["learner 'learner', run 0 of seed 7"]
-
-
-def test_a_failure_in_one_thread_leaves_the_processes_of_others_alone() -> None:
-    def stumbling(*_: object) -> TakeTurns:
-        raise KeyError("a slip of the pen")
-
-    def fail() -> None:
-        with pytest.raises(KeyError):
-            replicate(catalog.figure3(), stumbling, 10, runs=3, seed=0, workers=2)
-
-    def take_turns(instance: Instance, _: int) -> TakeTurns:
-        return TakeTurns(instance.arms)
-
-    other = Thread(target=fail)
-
-    def go_on(_: int) -> None:
-        if not other.ident:
-            other.start()
-            other.join()
-
-    result = replicate(
-        catalog.figure3(), take_turns, 2000, runs=50, seed=0, workers=2, on_runs=go_on
-    )
-    assert len(result.runs) == 50
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"runs": range(0)}, "runs must be numbers from 0, at least one, got range"),
-        ({"runs": range(-2, 2)}, "runs must be numbers from 0, at least one, got range"),
-        ({"instance": "figure3"}, "instance must be an Instance, or a function from a seed"),
-        ({"instance": lambda _: None}, "a family must return instances, got None"),
-        ({"instance": lambda _: []}, r"a family must return instances, got \[\]"),
-        ({"learners": RankingUCB([0, 1])}, "learners must be functions from instance and seed"),
-        ({"learners": {"ucb": RankingUCB([0, 1])}}, "learner 'ucb' must be a function from inst"),
-        ({"learners": lambda *_: TakeNothing()}, "ask must return a Block, got None"),
-        ({"learners": lambda *_: Talkative()}, "ranking_rounds must be a whole number >= 0"),
-        ({"rewards": "gamma"}, "rewards must be one of bernoulli, none, beta, got 'gamma'"),
-        ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
-        ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
-        ({"cluster": "local:2", "workers": 2}, "workers must not be given with a cluster"),
-    ],
-)
-def test_wrong_arguments_are_told(change: dict[str, Any], message: str) -> None:
-    right: dict[str, Any] = {
-        "instance": catalog.figure3(),
-        "learners": lambda *_: RankingUCB([0, 1]),
-        "horizon": 10,
-        "runs": 2,
-        "seed": 0,
-    }
-    with pytest.raises(ValueError, match=message):
-        replicate(**{**right, **change})
-
-
-class TakeNothing(TakeTurns):
-    def __init__(self) -> None:
-        super().__init__(2)
-
-    def ask(self) -> Any:
-        return None
-
-
-class Talkative(TakeTurns):
-    def __init__(self) -> None:
-        super().__init__(2)
-
-    def ranking_rounds(self) -> int:
-        return 0
 
 
 def test_a_run_that_raises_is_told_with_its_command_and_the_others_finish(tmp_path: Path) -> None:

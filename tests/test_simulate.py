@@ -16,23 +16,17 @@ from learner_contract import MAKERS, Spy
 from fallow import (
     Block,
     Instance,
-    LowSwitch,
     Outcome,
     RankingUCB,
-    Result,
     catalog,
-    replicate,
     simulate,
 )
-from fallow.arrays import FloatArray
 from fallow.drift import play_phases
 from fallow.kernels.bandits import Log, Table
-from fallow.learners import UCB1, CheckedLearner, Follow, RankThenCut, ThompsonSampling
-from fallow.planners import ghost
+from fallow.learners import UCB1, CheckedLearner
 from fallow.protocol import has_compiled_loop
 from fallow.simulate import Rewards
 from fallow.studies import estimate
-from fallow.studies.study import Factory
 
 HALF: Any = 0.5
 """No whole number, passed for one."""
@@ -236,46 +230,6 @@ def test_a_learner_tells_whether_it_has_a_compiled_loop() -> None:
     assert not any(has_compiled_loop(each) for each in without)
 
 
-LEARNERS: dict[str, Callable[[Instance, int], Any]] = {
-    "low": lambda drawn, _: LowSwitch(drawn.order, 500),
-    "ucb": lambda drawn, _: RankingUCB(drawn.order),
-    "thompson": lambda _, seed: ThompsonSampling(7, seed),
-}
-
-
-def test_the_number_of_workers_changes_nothing() -> None:
-    one, four = (
-        replicate(catalog.figure2, LEARNERS, 500, runs=12, seed=3, workers=workers)
-        for workers in (1, 4)
-    )
-    assert one.rewards.tobytes() == four.rewards.tobytes()
-    assert one.switches.tobytes() == four.switches.tobytes()
-    assert one.gains["ghost"].tobytes() == four.gains["ghost"].tobytes()
-
-
-def test_learners_of_a_call_meet_the_same_instances_and_random_numbers() -> None:
-    twins = {"a": LEARNERS["ucb"], "b": LEARNERS["ucb"]}
-    study = replicate(catalog.figure2, twins, 300, runs=5, seed=1)
-    np.testing.assert_array_equal(study.rewards[:, 0], study.rewards[:, 1])
-    assert study.difference("a", "b", switching_cost=1).half_width.max() == 0
-    assert len(set(study.gains["ghost"])) > 1
-    assert len({tuple(run) for run in study.rewards[:, 0].tolist()}) == 5
-
-
-def test_pairing_narrows_the_interval_of_a_difference() -> None:
-    study = replicate(catalog.figure2, LEARNERS, 500, runs=40, seed=2)
-    paired = study.difference("ucb", "low").half_width[-1]
-    apart = [estimate(study.regret(name)).half_width[-1] for name in ("ucb", "low")]
-    assert paired < math.hypot(*apart)
-    mean = study.regret("ucb")[:, -1].mean() - study.regret("low")[:, -1].mean()
-    assert study.difference("ucb", "low").mean[-1] == pytest.approx(mean)
-
-
-def test_one_learner_needs_no_name() -> None:
-    study = replicate(catalog.figure3(), lambda *_: RankingUCB([0, 1]), 50, runs=2, seed=0)
-    assert study.learners == ("learner",)
-
-
 def test_numbers_of_other_types_are_taken_as_whole_numbers() -> None:
     zero, one, two, three, many = OTHER_NUMBERS
     blocks = [Block((zero, one), three), Block((0, 1), two)]
@@ -283,52 +237,6 @@ def test_numbers_of_other_types_are_taken_as_whole_numbers() -> None:
     assert run.switches(40) == 0
     huge = Block((0, 1, 0, 1), many)
     assert simulate(catalog.figure3(), Scripted([huge]), 40, seed=0).switches(40) == 0
-
-
-def test_regret_is_the_references_lead_plus_switches() -> None:
-    study = replicate(
-        catalog.figure3(), {"ucb": lambda *_: RankingUCB([0, 1])}, 400, runs=3, seed=0
-    )
-    expected = 0.7 * study.rounds - study.rewards[:, 0] + 2 * study.switches[:, 0]
-    np.testing.assert_allclose(study.regret("ucb", switching_cost=2), expected)
-
-
-def test_rows_hold_all_of_a_study_in_any_order() -> None:
-    learners: dict[str, Factory] = {
-        "ucb": lambda instance, _: RankingUCB(instance.order),
-        "from nothing": lambda instance, _: RankThenCut(instance.arms, 500, max_delay=6),
-    }
-    study = replicate(catalog.figure2, learners, 500, runs=range(3, 7), seed=0)
-    rows = study.frame()
-    assert len(rows) == 2 * 4 * len(study.rounds)
-    again = Result.from_frame(rows.reverse())
-    assert again.learners == ("from nothing", "ucb")
-    assert again.runs == study.runs == (3, 4, 5, 6)
-    for name in study.learners:
-        np.testing.assert_array_equal(again.regret(name), study.regret(name))
-    np.testing.assert_array_equal(again.switches[:, ::-1], study.switches)
-    np.testing.assert_array_equal(again.ranking_rounds[:, ::-1], study.ranking_rounds)
-    assert (study.ranking_rounds[:, 0] == 0).all()
-    assert (study.ranking_rounds[:, 1] > 200).all()
-
-
-def test_phases_are_played_one_after_the_other_by_one_learner() -> None:
-    low, high = (Instance([[mean], [mean / 2]]) for mean in (0.2, 0.8))
-    learners = {"first": lambda *_: Follow(ghost(low))}
-    study = replicate(
-        lambda _: [low, high], learners, 101, runs=2, seed=0, checkpoints=[10, 50, 60, 101]
-    )
-    np.testing.assert_allclose(study.rewards[0, 0], [2, 10, 18, 10 + 51 * 0.8])
-    np.testing.assert_allclose(study.gains["ghost"], 0.5)
-    seen: list[Instance] = []
-
-    def factory(instance: Instance, _: int) -> RankingUCB:
-        seen.append(instance)
-        return RankingUCB(instance.order)
-
-    study = replicate(lambda _: [low, high], factory, 1000, runs=1, seed=0, workers=1)
-    assert seen == [low]
-    assert study.switches[0, 0, -1] > study.switches[0, 0, -10] > 0
 
 
 class Script:
@@ -370,21 +278,6 @@ def test_blocks_go_on_across_the_ends_of_phases(blocks: list[Block], count: int)
     for (_, outcome), (_, expected) in zip(parts.told, whole.told, strict=True):
         np.testing.assert_allclose(outcome.first, expected.first)
         np.testing.assert_allclose(outcome.rest, expected.rest)
-
-
-def test_a_run_is_the_same_whichever_others_are_asked_for() -> None:
-    def rewards(runs: int | range) -> FloatArray:
-        study = replicate(catalog.figure2, lambda *_: RankingUCB(range(7)), 300, runs=runs, seed=4)
-        return study.regret("learner")
-
-    np.testing.assert_array_equal(rewards(range(2, 5)), rewards(6)[2:5])
-
-
-def test_an_error_in_a_run_reaches_the_caller() -> None:
-    with pytest.raises(ValueError, match="arms of the learner's block"):
-        replicate(
-            catalog.figure3(), {"bad": lambda *_: Scripted([Block((9,))])}, 10, runs=3, seed=0
-        )
 
 
 def test_intervals_cover_as_often_as_they_say() -> None:

@@ -22,6 +22,8 @@ LIBRARIES = {Path(__file__).parent, *map(Path, (get_path("stdlib"), get_path("pu
 """Where code is that no user of this package wrote."""
 _loaded: dict[str, Any] = {}
 _folders: dict[str, Path] = {}
+_read: dict[Path, bytes] = {}
+"""Files of users' modules, as they were when they were imported."""
 _received: list[Sources] = []
 
 
@@ -81,20 +83,20 @@ def sources() -> Sources:
 def _sources_of(name: str) -> dict[str, bytes]:
     folder = _folders[name]
     files = _files(name.partition(":")[0], folder).values()
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in sorted(files)}
+    return {file.relative_to(folder).as_posix(): _read[file] for file in sorted(files)}
 
 
-def receive(sent: Sources) -> None:
-    """Make modules importable here whose source was sent from another process or machine.
+def receive(sent: Sources) -> bool:
+    """Make modules importable here whose source was sent, and tell whether it is new here.
 
     Where a folder is the same here, it is used as it is, so that errors name the user's own file.
     """
     if not sent or sent in _received:
-        return
+        return False
     _received[:] = [sent]
     for folder, files in sent.items():
         place = Path(folder)
-        if any(_content(place / name) != content for name, content in files.items()):
+        if any(not _is(place / name, content) for name, content in files.items()):
             place = Path(tempfile.mkdtemp(prefix="fallow-"))
             for name, content in files.items():
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -104,6 +106,7 @@ def receive(sent: Sources) -> None:
             sys.modules.pop(module, None)  # another version may have been here before
         sys.path.insert(0, str(place))
     invalidate_caches()
+    return True
 
 
 def describe_error(error: BaseException) -> str:
@@ -129,8 +132,12 @@ def _own_lines(error: BaseException) -> Iterator[tuple[str, int | None]]:
             yield frame.filename, frame.lineno
 
 
-def _content(file: Path) -> bytes | None:
-    return file.read_bytes() if file.is_file() else None
+def _is(file: Path, content: bytes) -> bool:
+    return file.is_file() and file.read_bytes() == content
+
+
+def _contents(files: Mapping[str, Path]) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in files.values()}
 
 
 def _files(name: str, folder: Path) -> dict[str, Path]:
@@ -168,6 +175,11 @@ def _imports(module: str, file: Path) -> Iterator[str]:
 def _import(name: str, folder: Path) -> ModuleType:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # for good, as Python does with a script's folder
+    files = _files(name, folder)
+    if any(_read.get(file, content) != content for file, content in _contents(files).items()):
+        for module_name in files:  # they have changed since, so they are imported anew
+            sys.modules.pop(module_name, None)
+        invalidate_caches()
     try:
         module = import_module(name)
     except ModuleNotFoundError as error:
@@ -178,7 +190,8 @@ def _import(name: str, folder: Path) -> ModuleType:
         ) from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module {name} must be importable: {describe_error(error)}") from None
-    for loaded, file in _files(name, folder).items():
+    _read.update(_contents(files))
+    for loaded, file in files.items():
         other = getattr(sys.modules.get(loaded), "__file__", None)
         if loaded in sys.modules and (other is None or Path(other).resolve() != file.resolve()):
             raise ValueError(

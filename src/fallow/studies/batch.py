@@ -99,7 +99,8 @@ def _unpack(study: bytes) -> Study:
 def play_packed(packed: Packed, runs: range) -> Batch:
     """Play some runs of a study that was sent here."""
     check_version(packed.version, code_version(), platform.node())
-    user_code.receive(packed.sources)
+    if user_code.receive(packed.sources):
+        _unpack.cache_clear()
     return play_batch(_unpack(packed.study), runs)
 
 
