@@ -11,15 +11,18 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
-from helpers import contents, write_spec
+from helpers import TakeTurns, contents, write_spec
 
 import fallow
+from fallow import LowSwitch, catalog, replicate
 from fallow.source import code_version
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
+from fallow.studies.study import Factory
 from fallow.studies.workers import cluster_workers
 
 pytestmark = pytest.mark.slow
@@ -181,3 +184,17 @@ def test_a_task_that_ends_its_workers_again_and_again_is_said(tmp_path: Path) ->
     message = "workers were ended by the same runs again and again, .* start the same command again"
     with pytest.raises(OSError, match=message), cluster_workers("local:1") as crew:
         crew.executor(study).submit(os._exit, 1).result()
+
+
+def test_lambdas_are_played_on_a_cluster() -> None:
+    learners: dict[str, Factory] = {
+        "low": lambda instance, _: LowSwitch(instance.order, 200),
+        "turns": lambda instance, _: TakeTurns(instance.arms),
+    }
+    where_to_play: list[dict[str, Any]] = [{"workers": 1}, {"cluster": "local:2"}]
+    here, there = (
+        replicate(catalog.figure2, learners, 200, runs=7, seed=2, **where)
+        for where in where_to_play
+    )
+    assert there.runs == here.runs
+    assert there.rewards.tobytes() == here.rewards.tobytes()
