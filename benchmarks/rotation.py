@@ -35,10 +35,9 @@ def measure() -> Section:
     )
     rows = []
     for place, name in enumerate(learners):
-        shares = study.rewards[place] / (study.gains["optimum"][:, np.newaxis] * study.rounds)
-        mean, half_width = fallow.studies.estimate(shares)
+        mean, half_width = fallow.studies.estimate(study.share(name))
         cells = [f"{m:.4f} ± {h:.4f}" for m, h in zip(mean, half_width, strict=True)]
-        rows.append((name, *cells, f"{study.switches[place, :, -1].mean():.0f}"))
+        rows.append((name, *cells, f"{study.switches[:, place, -1].mean():.0f}"))
     rows.append(("reach for `Rotation`", "0.93", "0.975", "0.99", ""))
     return Section(
         "`Rotation` from nothing on Figure 2's family: share of the optimum",
