@@ -6,11 +6,14 @@ READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
 INSTALL := install --quiet --disable-pip-version-check
 
+# Half a minute on two cores. Results of older code would be refused, so they are run anew.
 demo: $(READY)
+	rm -rf report/results
 	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
 		--tournament docs/tournament.json
 
-# About half an hour on two cores; after a break it goes on.
+# About half an hour on two cores; after a break it goes on. After a change of the code, remove
+# report/tournament first: results of older code are refused.
 tournament: $(READY)
 	$(BIN)/python -m reproduction tournament reproduction/experiments/tournament/*.toml --out report/tournament \
 		--page docs/tournament.md
