@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Recorder, contents, runner, write_spec
+from helpers import Recorder, TakeTurns, contents, runner, write_spec
 
 from fallow import LowSwitch, RankingUCB, catalog
 from fallow.cli import app
+from fallow.studies.batch import play_batch
 from fallow.studies.engine import AHEAD, RUNS, SECONDS, Part, batch_size, play_parts
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
@@ -207,6 +208,38 @@ def test_a_run_that_raises_is_told_with_its_command_and_the_others_finish(tmp_pa
     _, (study,) = read_results(out / "some fail")
     assert len(study.runs) == 6 - failed
     assert summarize(out / "some fail")[1][0].regret.mean == pytest.approx(curve.regret.mean)
+
+
+@pytest.mark.parametrize("error", [ImportError, MemoryError])
+def test_what_is_wrong_with_a_worker_is_no_failure_of_its_runs(error: type[Exception]) -> None:
+    """It would be kept with the results, though the runs may do well elsewhere."""
+
+    def lack(*_: object) -> TakeTurns:
+        raise error("not here")
+
+    with pytest.raises(error, match="not here"):
+        play_batch(Study(catalog.figure3(), {"lacking": lack}, 10, seed=0), range(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_study_in_a_child_process_does_not_keep_it_waiting(tmp_path: Path, daemon: bool) -> None:
+    """Processes that wait a minute for the next study would hold up the end of the child."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import multiprocessing, fallow\n"
+        "def play():\n"
+        "    low = lambda instance, _: fallow.LowSwitch(instance.order, 100)\n"
+        "    found = fallow.replicate(fallow.catalog.figure2, low, 100, 6, seed=0, workers=2)\n"
+        "    print(len(found.runs))\n"
+        "if __name__ == '__main__':\n"
+        f"    child = multiprocessing.Process(target=play, daemon={daemon})\n"
+        "    child.start()\n"
+        "    child.join()\n"
+    )
+    words = [sys.executable, str(script)]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=40)
+    assert (result.stdout, result.returncode) == ("6\n", 0)
 
 
 def test_replay_plays_the_run_of_the_study(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -114,8 +113,6 @@ better = [0.6, 0.9]
 learner = "{module}:{learner}"
 {parameters}
 """
-
-Project = Callable[..., Path]
 
 
 @pytest.fixture
