@@ -125,11 +125,13 @@ def test_a_script_without_a_guard_uses_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, fallow\n"
+        "def say_process():\n"
+        "    os.write(1, f'{os.getpid()}\\n'.encode())  # at once: two processes share the pipe\n"
         "def draw(seed):\n"
-        "    print(os.getpid(), flush=True)\n"
+        "    say_process()\n"
         "    return fallow.catalog.figure2(seed)\n"
         "low = lambda instance, _: fallow.LowSwitch(instance.order, 100)\n"
-        "print(os.getpid(), flush=True)\n"
+        "say_process()\n"
         "fallow.replicate(draw, low, 100, runs=20, seed=0, workers=2)\n"
     )
     result = subprocess.run(
