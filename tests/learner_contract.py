@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, catalog
-from fallow.learners import SlidingWindowUCB, UCBGreedy
+from fallow.learners import RankingUCB2, RankThenCut, SlidingWindowUCB, UCBGreedy
 from fallow.learners.registry import LEARNERS, learner_factory
 
 INSTANCE = catalog.random_geometric(arms=4, max_delay=3, seed=8)
@@ -14,6 +14,10 @@ HORIZON = 3000
 
 VARIANTS: dict[str, Callable[[], Any]] = {
     "decisive low-switch": lambda: LowSwitch([2, 0, 1, 3], HORIZON, confidence_scale=0.1),
+    "committing low-switch": lambda: LowSwitch([2, 0, 1, 3], HORIZON, 0.1, 0.5, "down", "commit"),
+    "rank-then-cut with ranking-ucb2": lambda: RankThenCut(
+        4, HORIZON, max_delay=3, budget=500, then=RankingUCB2, alpha=0.5
+    ),
     "plain bandit-ranker": lambda: BanditRanker(4),
     "calibrated bandit-ranker": lambda: BanditRanker(4, max_delay=3, budget=2000),
     "frugal bandit-ranker": lambda: BanditRanker(4, max_delay=3, frugal=True),

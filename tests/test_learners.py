@@ -222,7 +222,7 @@ def test_rank_then_cut_finds_order_and_cutoff_from_nothing() -> None:
     run = simulate(instance, learner, 10**7, seed=4)
     assert learner.stage == "cutting"
     assert learner.ranker.order == (1, 2, 0)
-    assert learner.cutter is not None
+    assert isinstance(learner.cutter, LowSwitch)
     best = int(ranking_gains(instance).argmax()) + 1
     assert best in learner.cutter.active
     assert float(run.expected_reward(10**7)) / 10**7 > 0.97 * ghost(instance).gain

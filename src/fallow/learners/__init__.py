@@ -5,6 +5,7 @@ from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.codec import load
+from fallow.learners.doubling import Doubling
 from fallow.learners.explore_then_commit import ExploreThenCommit
 from fallow.learners.follow import Follow
 from fallow.learners.isi_comb_ucb1 import ISICombUCB1
@@ -23,6 +24,7 @@ __all__ = [
     "AnytimeLowSwitch",
     "BanditRanker",
     "CheckedLearner",
+    "Doubling",
     "EpsilonGreedy",
     "ExploreThenCommit",
     "Follow",

@@ -1,7 +1,8 @@
 """What all learners of the package share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,35 @@ class CheckedLearner(SavedLearner, ABC):
 
     @abstractmethod
     def _learn(self, block: Block, outcome: Outcome) -> None: ...
+
+
+def accepted(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the values that a function has an argument for.
+
+    Examples
+    --------
+    >>> accepted(lambda arms, seed: None, {"seed": 7, "horizon": 1000})
+    {'seed': 7}
+    """
+    arguments = signature(make).parameters
+    return {name: value for name, value in values.items() if name in arguments}
+
+
+def check_learner_class(
+    argument: str, cls: type[CheckedLearner], options: Mapping[str, Any], gives: Sequence[str]
+) -> None:
+    """Check that a class of learners takes what it is given, and these options for all else."""
+    if not (isinstance(cls, type) and issubclass(cls, CheckedLearner)):
+        raise ValueError(
+            f"{argument} must be a class of fallow.learners or one that extends CheckedLearner, "
+            f"got {checks.short(cls)}"
+        )
+    taken = accepted(cls, dict.fromkeys(gives))
+    if gives[0] not in taken:
+        raise ValueError(
+            f"{argument} must be a learner with an argument {gives[0]}, got {cls.__name__}"
+        )
+    checks.arguments(cls.__name__, cls, options, supplied=taken)
 
 
 def _first_place(cls: type, *names: str) -> int:

@@ -47,15 +47,21 @@ class SavedLearner:
         >>> UCBGreedy(arms=2, delays=(3, 1)).parameters()
         {'arms': 2, 'delays': [3, 1]}
         """
-        names = list(signature(type(self)).parameters)
-        for name in names:
+        parameters: dict[str, Any] = {}
+        for name, parameter in signature(type(self)).parameters.items():
             if not hasattr(self, name):
                 cls = type(self).__name__
                 raise ValueError(f"{cls} must keep its argument {name} as an attribute, got none")
-        return {name: getattr(self, name) for name in names}
+            value = getattr(self, name)
+            parameters.update(value if parameter.kind is parameter.VAR_KEYWORD else {name: value})
+        return parameters
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        written = {
+            name: value.__name__ if isinstance(value, type) else repr(value)
+            for name, value in self.parameters().items()
+        }
+        given = ", ".join(f"{name}={value}" for name, value in written.items())
         return f"{type(self).__name__}({given})"
 
     def state(self) -> dict[str, Any]:
@@ -96,7 +102,7 @@ class SavedLearner:
         if state["learner"] != _name(cls):
             raise ValueError(f"state must be of a {_name(cls)}, got {state['learner']!r}")
         parameters = decode("parameters", state["parameters"])
-        checks.keys("parameters", parameters, signature(cls).parameters)
+        _check_parameters(cls, parameters)
         learner = cls(**parameters)
         fresh = _attributes(learner)
         progress = decode("progress", state["progress"])
@@ -117,16 +123,7 @@ def load(state: Mapping[str, Any]) -> SavedLearner:
     UCB1(arms=3)
     """
     _check_state(state)
-    name = checks.text("the learner of a state", state["learner"])
-    module, _, class_name = name.rpartition(":")
-    home = sys.modules.get(module or __package__)
-    found = None if home is None else vars(home).get(class_name)
-    if not (isinstance(found, type) and issubclass(found, SavedLearner)):
-        raise ValueError(
-            "the learner of a state must be a class of fallow.learners, or of a module that was "
-            f"imported first, got {name!r}"
-        )
-    return found.from_state(state)
+    return _find_class(state["learner"]).from_state(state)
 
 
 def encode(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,6 +176,8 @@ def _encode(field: str, value: Any) -> Any:
         return {kind.__name__: encode(field, _members(value))}
     if isinstance(value, SavedLearner):
         return {"learner": value.state()}
+    if isinstance(value, type) and issubclass(value, SavedLearner):
+        return {"class": _name(value)}
     if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.name in DTYPES:
         return {"array": [value.dtype.name, list(value.shape), value.ravel().tolist()]}
     if isinstance(value, np.random.Generator) and type(value.bit_generator) is np.random.PCG64:
@@ -198,6 +197,8 @@ def _decode(value: Any) -> Any:
         return dict(_decode(content))
     if tag == "learner":
         return load(content)
+    if tag == "class":
+        return _find_class(content)
     if tag == "array":
         dtype, shape, values = content
         array = np.array(values, DTYPES[DTYPES.index(dtype)]).reshape(shape)
@@ -225,6 +226,15 @@ def _check_state(state: Any) -> None:
         found = checks.short(state.get("format"))
         raise ValueError(f"state must have format {FORMAT}, which is read here, got {found}")
     checks.keys("state", state, ("format", "learner", "parameters", "progress"))
+
+
+def _check_parameters(cls: type, parameters: Mapping[str, Any]) -> None:
+    """Check that a state has all arguments of a class, and others only where it takes any."""
+    arguments = signature(cls).parameters.values()
+    named = [each.name for each in arguments if each.kind is not each.VAR_KEYWORD]
+    others = [name for name in parameters if name not in named]
+    takes_any = len(named) < len(arguments)
+    checks.keys("parameters", parameters, [*named, *others] if takes_any else named)
 
 
 def _check_members(field: str, fresh: Mapping[str, Any], own: Mapping[str, Any]) -> None:
@@ -258,6 +268,19 @@ def _attributes(learner: SavedLearner) -> dict[str, Any]:
 def _text(value: Any) -> str:
     """Return JSON text, in which 0, 0.0, -0.0 and False differ."""
     return json.dumps(value, sort_keys=True)
+
+
+def _find_class(name: Any) -> type[SavedLearner]:
+    """Return the class of a name; nothing is imported."""
+    module, _, class_name = checks.text("the learner of a state", name).rpartition(":")
+    home = sys.modules.get(module or __package__)
+    found = None if home is None else vars(home).get(class_name)
+    if not (isinstance(found, type) and issubclass(found, SavedLearner)):
+        raise ValueError(
+            "the learner of a state must be a class of fallow.learners, or of a module that was "
+            f"imported first, got {name!r}"
+        )
+    return found
 
 
 def _name(cls: type) -> str:

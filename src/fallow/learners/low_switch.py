@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 from fallow import checks
 from fallow.arrays import IntArray
@@ -9,13 +10,17 @@ from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import checked_order
 from fallow.protocol import Block, Outcome
 
+Rounding = Literal["up", "down"]
+CutStage = Literal["race", "commit"]
+
 
 class LowSwitch(CheckedLearner):
     """The paper's pi_low: stages of action elimination over the ranking policies pi_1, ..., pi_k.
 
-    Stage s plays each active policy pi_m for ceil(T_s / (m |A_s|)) + 1 plays, T_s = T^(1 - 2^-s),
-    leaves out the first play, and keeps the policies within 2 C_s of the best average. A policy
-    that is left alone is played to the horizon.
+    Stage s plays each active policy pi_m for T_s / (m |A_s|) + 1 plays, T_s = T^(1 - 2^-s), leaves
+    out the first play, and keeps the policies within 2 C_s of the best average. A policy that is
+    left alone is played to the horizon. The defaults are Algorithm 1 as it is printed; its Figure 2
+    was drawn with rounding="down", cut_stage="commit", as far as can be told from the curve.
 
     Parameters
     ----------
@@ -27,6 +32,15 @@ class LowSwitch(CheckedLearner):
         The regret bound of Theorem 3 holds with probability at least 1 - delta.
     confidence_scale
         Multiplies C_s; the theory has 1.
+    rounding
+        Of the plays that count. "up" gives each average the T_s / |A_s| pulls that C_s is made for;
+        "down" gives at least one play, and may give fewer pulls.
+    cut_stage
+        What becomes of a stage that the horizon would cut. "race" begins it, as the text has it;
+        "commit" gives the rounds that are left to the best policy of the last full stage. Theorem 3
+        holds for both: with r* in the race and averages within C_{s-1} of their gains, that policy
+        loses at most 2 C_{s-1} a round, and the proof allows 4 C_{s-1}. A first stage is always
+        begun.
 
     Attributes
     ----------
@@ -48,12 +62,17 @@ class LowSwitch(CheckedLearner):
         horizon: int,
         delta: float = 0.1,
         confidence_scale: float = 1.0,
+        rounding: Rounding = "up",
+        cut_stage: CutStage = "race",
     ) -> None:
         self.order = checked_order(order)
         self.arms = len(self.order)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
         self.confidence_scale = checks.positive("confidence_scale", confidence_scale)
+        checks.one_of("rounding", rounding, get_args(Rounding))
+        checks.one_of("cut_stage", cut_stage, get_args(CutStage))
+        self.rounding, self.cut_stage = rounding, cut_stage
         self.stage = 1
         self.active = tuple(range(1, self.arms + 1))
         self._averages: list[float] = []  # of the active policies played in this stage
@@ -81,13 +100,17 @@ class LowSwitch(CheckedLearner):
         return self.confidence_scale * math.sqrt(self.arms / (2 * self.stage_rounds(stage)) * log)
 
     def _choose(self) -> Block:
+        arms = self.active[len(self._averages)]
         if len(self.active) == 1:
-            (arms,) = self.active
             left = max(self.horizon - self._played, 1)
             return Block(self.order[:arms], math.ceil(left / arms))
-        arms = self.active[len(self._averages)]
-        plays = math.ceil(self.stage_rounds(self.stage) / (arms * len(self.active))) + 1
-        return Block(self.order[:arms], plays)
+        return Block(self.order[:arms], self._plays(arms))
+
+    def _plays(self, arms: int) -> int:
+        """Return how often the policy over so many arms is played in this stage."""
+        counted = self.stage_rounds(self.stage) / (arms * len(self.active))
+        whole = math.ceil(counted) if self.rounding == "up" else max(math.floor(counted), 1)
+        return whole + 1
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self._played += block.pulls
@@ -97,11 +120,16 @@ class LowSwitch(CheckedLearner):
         counted = len(block.arms) * (block.plays - 1)
         self._averages.append(math.fsum(outcome.rest) / counted)
         if len(self._averages) == len(self.active):
-            least = max(self._averages) - 2 * self.width(self.stage)
-            played = self.active
-            averages = zip(played, self._averages, strict=True)
-            self.active = tuple(arms for arms, average in averages if average >= least)
-            if self._played >= self.horizon:  # the race is over: stay with the best
-                self.active = (played[self._averages.index(max(self._averages))],)
-            self._averages = []
-            self.stage += 1
+            self._end_stage()
+
+    def _end_stage(self) -> None:
+        by_average = list(zip(self._averages, self.active, strict=True))
+        best = max(self._averages)
+        least = best - 2 * self.width(self.stage)
+        self.active = tuple(arms for average, arms in by_average if average >= least)
+        self._averages = []
+        self.stage += 1
+        wanted = sum(arms * self._plays(arms) for arms in self.active)
+        cut = self._played + wanted > self.horizon
+        if self._played >= self.horizon or (cut and self.cut_stage == "commit"):
+            self.active = (next(arms for average, arms in by_average if average == best),)

@@ -1,22 +1,43 @@
 """The whole system of the paper, from nothing: first the order, then the cutoff."""
 
+from typing import Any
+
 from fallow import checks
 from fallow.learners.bandit_ranker import BanditRanker
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.checked_learner import CheckedLearner, accepted, check_learner_class
 from fallow.learners.low_switch import LowSwitch
 from fallow.protocol import Block, Outcome
 
 
 class RankThenCut(CheckedLearner):
-    """BanditRanker (Algorithm 2), then LowSwitch (Algorithm 1) on the order that it found.
+    """BanditRanker (Algorithm 2), then a learner over ranking policies on the order that it found.
 
-    Each stage gets half of delta. The ranking stage may use at most `budget` rounds, half of the
+    The second learner is told the rounds that are left if it takes a horizon. Each stage gets half
+    of delta, if both take one. The ranking stage may use at most `budget` rounds, half of the
     horizon by default, since arms with equal baselines never separate.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, k.
+    horizon
+        T, the number of rounds that will be played.
+    delta
+        Allowed probability that either stage fails.
+    max_delay, budget
+        As in BanditRanker.
+    then
+        The class of the second learner, which must take an `order`; by default Algorithm 1.
+    options
+        All its other arguments, such as `cut_stage` of LowSwitch or `alpha` of RankingUCB2.
 
     Examples
     --------
     >>> RankThenCut(arms=7, horizon=10**6, max_delay=6).stage
     'ranking'
+    >>> from fallow.learners import RankingUCB2
+    >>> RankThenCut(arms=7, horizon=10**6, max_delay=6, then=RankingUCB2, alpha=0.5).then.__name__
+    'RankingUCB2'
     """
 
     def __init__(
@@ -26,14 +47,18 @@ class RankThenCut(CheckedLearner):
         delta: float = 0.1,
         max_delay: int | None = None,
         budget: int | None = None,
+        then: type[CheckedLearner] = LowSwitch,
+        **options: Any,
     ) -> None:
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
+        check_learner_class("then", then, options, gives=["order", "horizon", "delta"])
+        self.then, self.options = then, options
         budget = self.horizon // 2 if budget is None else budget
         self.ranker = BanditRanker(arms, self.delta / 2, max_delay, budget)
         self.arms, self.max_delay = self.ranker.arms, self.ranker.max_delay
         self.budget = self.ranker.budget
-        self.cutter: LowSwitch | None = None
+        self.cutter: CheckedLearner | None = None
         self._enter_second_stage_if_ranked()
 
     @property
@@ -49,7 +74,8 @@ class RankThenCut(CheckedLearner):
     def _enter_second_stage_if_ranked(self) -> None:
         if self.cutter is None and self.ranker.done:
             left = max(self.horizon - self.ranker.pulls, 1)
-            self.cutter = LowSwitch(self.ranker.order, left, self.delta / 2)
+            found = {"order": self.ranker.order, "horizon": left, "delta": self.delta / 2}
+            self.cutter = self.then(**accepted(self.then, found), **self.options)
 
     def _choose(self) -> Block:
         return (self.cutter or self.ranker).ask()

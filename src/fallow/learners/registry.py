@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from inspect import signature
 from types import MappingProxyType
+from typing import Any
 
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
-from fallow.learners import CheckedLearner, Follow, Rotation
+from fallow.learners import CheckedLearner, Doubling, Follow, RankThenCut, Rotation
+from fallow.learners.checked_learner import accepted
 from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
 
@@ -33,6 +35,34 @@ def _unbounded_rotation(
     return Rotation(arms, None, switching_cost, planner, exploration)
 
 
+def _rank_then_cut(
+    arms: int,
+    horizon: int,
+    delta: float = 0.1,
+    max_delay: int | None = None,
+    budget: int | None = None,
+    then: str = "low-switch",
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> RankThenCut:
+    second: Any = find_learner(then, "then")
+    return RankThenCut(arms, horizon, delta, max_delay, budget, second, **options)
+
+
+def _doubling(
+    arms: int,
+    order: list[int],
+    delays: list[int],
+    max_delay: int | None,
+    seed: int,
+    of: str = "low-switch",
+    first_horizon: int = 128,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Doubling:
+    restarted: Any = find_learner(of, "of")
+    facts = {"arms": arms, "order": order, "delays": delays, "max_delay": max_delay, "seed": seed}
+    return Doubling(restarted, first_horizon, **accepted(restarted, facts), **options)
+
+
 def _exported() -> dict[str, type[CheckedLearner]]:
     """Return the learners that the package exports, by name."""
     classes = {command_name(name): getattr(learners, name) for name in learners.__all__}
@@ -47,6 +77,8 @@ def _exported() -> dict[str, type[CheckedLearner]]:
 LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
     {
         **_exported(),
+        "rank-then-cut": _rank_then_cut,
+        "doubling": _doubling,
         "rotation-unbounded": _unbounded_rotation,
         "ghost": _following(ghost),
         "greedy": _following(greedy),

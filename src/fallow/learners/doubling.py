@@ -1,0 +1,64 @@
+"""The doubling trick: a learner that needs a horizon, without one (paper, end of section 8)."""
+
+from typing import Any
+
+from fallow import checks
+from fallow.learners.checked_learner import CheckedLearner, check_learner_class
+from fallow.protocol import Block, Outcome
+
+
+class Doubling(CheckedLearner):
+    """Restarts a learner whenever its horizon is over, with twice the horizon. Anytime.
+
+    The paper's remark that pi_low need not know T, to the letter: nothing is carried over, and
+    each restart begins from no knowledge. A block that the end of a horizon cuts is played up to
+    there, and its outcome is not told.
+
+    Parameters
+    ----------
+    of
+        The class of the learner, which must take a `horizon`.
+    first_horizon
+        Rounds of its first life.
+    options
+        All its other arguments, such as `order` or `delta`.
+
+    Attributes
+    ----------
+    learner
+        The one that plays now.
+    horizon, left
+        Rounds of its life, and how many of them are left.
+
+    Examples
+    --------
+    >>> from fallow.learners import LowSwitch
+    >>> learner = Doubling(LowSwitch, order=[1, 0], delta=0.05)
+    >>> learner.learner
+    LowSwitch(order=(1, 0), horizon=128, delta=0.05, confidence_scale=1.0, rounding='up', \
+cut_stage='race')
+    """
+
+    def __init__(self, of: type[CheckedLearner], first_horizon: int = 128, **options: Any) -> None:
+        check_learner_class("of", of, options, gives=["horizon"])
+        self.of, self.options = of, options
+        self.first_horizon = checks.whole_number("first_horizon", first_horizon, minimum=1)
+        self._start(self.first_horizon)
+
+    def _start(self, horizon: int) -> None:
+        self.horizon = self.left = horizon
+        self.learner = self.of(**{**self.options, "horizon": horizon})
+
+    def _choose(self) -> Block:
+        block = self.learner.ask()
+        if block.pulls <= self.left:
+            return block
+        plays = self.left // len(block.arms)
+        return Block(block.arms, plays) if plays else Block(block.arms[: self.left])
+
+    def _learn(self, block: Block, outcome: Outcome) -> None:
+        self.left -= block.pulls
+        if block == self.learner.pending:
+            self.learner.tell(block, outcome)
+        if self.left == 0:
+            self._start(2 * self.horizon)
