@@ -90,7 +90,18 @@ def test_a_family_draws_new_instances_and_a_seed_fixes_one() -> None:
         (("--workers", "0"), "workers must be a whole number >= 1, got 0"),
         (("--switching-cost", "nan"), "--switching-cost must be finite and >= 0, got nan"),
         (("--switching-cost", "-3"), "--switching-cost must be finite and >= 0, got -3"),
-        (("--rewards", "gauss"), "--rewards must be one of bernoulli, none, beta, got 'gauss'"),
+        (
+            ("--concentration", "5"),
+            "--concentration must come with --rewards beta, got --rewards bernoulli",
+        ),
+        (
+            ("--rewards", "beta", "--concentration", "0"),
+            "--concentration must be finite and above 0, got 0",
+        ),
+        (
+            ("--rewards", "gauss"),
+            "--rewards must be one of bernoulli, none, beta, or a function .*, got 'gauss'",
+        ),
     ],
 )
 def test_mistakes_end_in_one_line(options: tuple[str, ...], message: str) -> None:

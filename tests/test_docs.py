@@ -55,7 +55,7 @@ def test_every_layer_is_described() -> None:
 def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     examples = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         path = tmp_path / "example.toml"
         path.write_text(example, encoding="utf-8")

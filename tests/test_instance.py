@@ -29,6 +29,32 @@ def test_means_follow_equation_1(data: st.DataObject) -> None:
     )
 
 
+@given(st.data())
+def test_arms_with_decays_of_their_own_are_those_built_alone(data: st.DataObject) -> None:
+    """Bit for bit, whether a decay is a function or values up to the arm's own delay."""
+    arms = data.draw(st.integers(1, 5))
+    baselines = data.draw(st.lists(shares, min_size=arms, max_size=arms))
+    delays = data.draw(st.lists(st.integers(1, 6), min_size=arms, max_size=arms))
+    families = st.builds(decay.geometric, shares) | st.builds(decay.power, st.floats(0, 5))
+    own = []
+    for delay in delays:
+        values = st.lists(shares, min_size=delay, max_size=8)
+        own.append(data.draw(families | values.map(lambda each: sorted(each, reverse=True))))
+    instance = Instance.b2dep(baselines, delays, own)
+    for arm, delay in enumerate(delays):
+        alone = Instance.b2dep([baselines[arm]], [delay], own[arm]).means[0]
+        assert instance.means[arm, :delay].tolist() == alone[:-1].tolist()
+        assert set(instance.means[arm, delay:].tolist()) == {alone[-1]}
+
+
+def test_one_list_of_numbers_is_one_decay_for_all_arms() -> None:
+    """As many numbers as arms are still f(1), f(2), not one number for each."""
+    together = Instance.b2dep([1, 1], [2, 2], [0.5, 0.25])
+    assert together.means.tolist() == [[0.5, 0.75, 1.0]] * 2
+    apart = Instance.b2dep([1, 1], [2, 2], [[0.5, 0.25], [0.4, 0.0]])
+    assert apart.means.tolist() == [[0.5, 0.75, 1.0], [0.6, 1.0, 1.0]]
+
+
 def test_the_callers_order_is_kept_and_order_sorts() -> None:
     instance = Instance.blocking([0.2, 0.9, 0.5, 0.9], delays=[1, 1, 1, 1])
     assert instance.baselines.tolist() == [0.2, 0.9, 0.5, 0.9]
@@ -117,6 +143,14 @@ def test_a_file_may_hold_the_papers_parameters(
     assert Instance.load(path) == Instance.b2dep([1, 0.5], [2, 1], family, ["hymn", "waltz"])
 
 
+def test_a_file_may_hold_a_decay_for_each_arm(tmp_path: Path) -> None:
+    path = tmp_path / "songs.toml"
+    own = "[{geometric = 0.5}, {constant = 0.3}, [0.5, 0.2]]"
+    path.write_text(f"baselines = [1, 0.5, 0.8]\ndelays = [2, 1, 2]\ndecay = {own}\n")
+    expected = [[0.5, 0.75, 1.0], [0.35, 0.5, 0.5], [0.4, 0.64, 0.8]]
+    np.testing.assert_allclose(Instance.load(path).means, expected, rtol=0, atol=1e-15)
+
+
 NAN, INFINITY = float("nan"), float("inf")
 
 
@@ -151,6 +185,26 @@ NAN, INFINITY = float("nan"), float("inf")
         (([1], [3], lambda delays: delays[:1] * 0.0), "one value a delay, got 1 for 3"),
         (([1, 1], [1, 10**9], [0.5]), "at most 67,108,864 values, got 2,000,000,002"),
         (([1], [10**30], decay.constant(1)), r"at most 67,108,864 values, got about 1e\+30"),
+        (
+            ([1, 1], [1, 1], [decay.constant(1)]),
+            "decay must be one for all arms or one for each, got 1 for 2 arms",
+        ),
+        (
+            ([1, 1], [1, 3], [decay.constant(1), [0.5, 0.4]]),
+            "arm 1: decay must have a value .* the longest, 3; got 2 values",
+        ),
+        (
+            ([1, 1], [2, 2], [[0.5, 0.4], [0.5, 0.6]]),
+            r"arm 1: decay must never increase, got f\(1\) = 0.5",
+        ),
+        (
+            ([1, 1], [1, 1], [[2.0], [0.5]]),
+            r"arm 0: decay must lie in \[0, 1\], got 2.0 at delay 1",
+        ),
+        (
+            ([1, 1], [1, 1], [decay.constant(1), 0.3]),
+            "arm 1: decay must be a list of numbers, at least one, got 0.3",
+        ),
         (([1], [1], decay.geometric), "rate must be a number in"),
         (([1], [1], [0.5], "a"), "names must be a list of strings, got 'a'"),
         (([1], [1], [0.5], ["a", "b"]), "names must be one for each arm, got 2 for 1 arms"),
@@ -207,6 +261,18 @@ def test_bad_tables_are_named(table: Any, message: str) -> None:
         (
             "baselines = [1]\ndelays = [1]\ndecay = {geometric = 'x'}",
             "decay.geometric must be a number, got 'x'",
+        ),
+        (
+            "baselines = [1, 1]\ndelays = [1, 1]\ndecay = [{constant = 1}, {geometrc = 1}]",
+            "arm 1: decay must be one of .* did you mean 'geometric'?",
+        ),
+        (
+            "baselines = [1, 1]\ndelays = [1, 1]\ndecay = [{constant = 1}, 0.3]",
+            "arm 1: decay must be a list of numbers or one of .* got 0.3",
+        ),
+        (
+            "baselines = [1, 1]\ndelays = [1, 2]\ndecay = [{constant = 1}, [0.3]]",
+            "arm 1: decay must have a value for each delay up to the longest, 2; got 1 values",
         ),
         ("baselines = [1]\ndelays = [1]\ndecay = {power = -1}", "exponent must be finite and >= 0"),
     ],

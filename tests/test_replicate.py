@@ -209,7 +209,10 @@ class Talkative(TakeTurns):
         ({"learners": {"ucb": RankingUCB([0, 1])}}, "learner 'ucb' must be a function from inst"),
         ({"learners": lambda *_: TakeNothing()}, "ask must return a Block, got None"),
         ({"learners": lambda *_: Talkative()}, "ranking_rounds must be a whole number >= 0"),
-        ({"rewards": "gamma"}, "rewards must be one of bernoulli, none, beta, got 'gamma'"),
+        (
+            {"rewards": "gamma"},
+            "rewards must be one of bernoulli, none, beta, or a function .*, got 'gamma'",
+        ),
         ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
         ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
         ({"cluster": "local:2", "workers": 2}, "workers must not be given with a cluster"),

@@ -138,7 +138,10 @@ def test_wrong_blocks_are_named(block: Block, message: str) -> None:
         ({"horizon": 0}, "horizon must be a whole number >= 1, got 0"),
         ({"horizon": 2.5}, "horizon must be a whole number >= 1, got 2.5"),
         ({"horizon": 10**17}, "horizon must be at most 4,503,599,627,370,496"),
-        ({"rewards": "gauss"}, "rewards must be one of bernoulli, none, beta, got 'gauss'"),
+        (
+            {"rewards": "gauss"},
+            "rewards must be one of bernoulli, none, beta, or a function .*, got 'gauss'",
+        ),
         ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
         ({"checkpoints": [5, 3]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": [5, 11]}, "checkpoints must increase up to at most the horizon, 10"),

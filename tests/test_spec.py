@@ -153,6 +153,15 @@ def test_the_hash_is_of_what_decides_about_the_results(tmp_path: Path) -> None:
         assert load(tmp_path, SPEC.replace(old, new)).digest() != digest
 
 
+def test_the_concentration_of_beta_rewards_is_part_of_the_hash(tmp_path: Path) -> None:
+    def beta(line: str) -> Spec:
+        return load(tmp_path, SPEC.replace('"none"', f'"beta"\n{line}'))
+
+    assert beta("").digest() == beta("concentration = 10").digest()
+    assert beta("").digest() != beta("concentration = 5").digest()
+    assert beta("concentration = 5").study().concentration == 5
+
+
 def test_a_spec_comes_back_from_its_values(tmp_path: Path) -> None:
     for text in (SPEC, SWEPT):
         spec = load(tmp_path, text)
@@ -169,6 +178,16 @@ MISTAKES = [
     ("horizon = 100", "horizon = 1e99", "line 3: horizon must be at most 4,503"),
     ("horizon = 100", "horizon = 1.5", "line 3: horizon must be a whole number >= 1, got 1.5"),
     ('"none"', '"gauss"', "line 6: rewards must be one of bernoulli, none, beta, got 'gauss'"),
+    (
+        "seed = 1",
+        "seed = 1\nconcentration = 5",
+        "line 6: concentration must stand beside rewards = 'beta', got rewards = 'none'",
+    ),
+    (
+        '"none"',
+        '"beta"\nconcentration = 0',
+        "line 7: concentration must be finite and above 0, got 0",
+    ),
     ('"none"', "3", "line 6: rewards must be text, got 3"),
     ("    10,", "    1000,", "line 7: checkpoints must increase .* got .1000, 100"),
     ("    10,", "    'x',", "line 7: checkpoints must be whole numbers >= 0, got 'x'"),

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances
 
-from fallow import Block, Instance, Trajectory, catalog, simulate
+from fallow import Block, Instance, LowSwitch, Trajectory, catalog, simulate
+from fallow.learners import Follow
+from fallow.planners import ghost
 
 
 def pulls_of(blocks: list[Block], horizon: int) -> list[int]:
@@ -84,6 +86,37 @@ def test_regret_charges_switches() -> None:
     run = simulate(catalog.figure3(), Scripted([Block((0,)), Block((1,))]), 10, seed=0)
     plain = run.regret(0.7, [1, 2, 10])
     assert (run.regret(0.7, [1, 2, 10], switching_cost=2) - plain).tolist() == [0, 2, 2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_regret_against_a_run_is_what_that_run_earned_beyond(seed: int) -> None:
+    """G_t(ghost) - G_t(pi): less than regret against t g(r*) by ghost's own, at every round."""
+    instance, horizon = catalog.figure2(seed), 3000
+    plan = ghost(instance)
+    best = simulate(instance, Follow(plan), horizon, seed=0)
+    run = simulate(instance, LowSwitch(instance.order, horizon), horizon, seed=0)
+    at = np.arange(horizon + 1)
+    assert best.regret(best, at, switching_cost=5).tolist() == [0.0] * (horizon + 1)
+    apart = run.regret(plan, at, switching_cost=2) - run.regret(best, at, switching_cost=2)
+    np.testing.assert_allclose(apart, best.regret(plan, at), rtol=0, atol=1e-9)
+    # Whole plays after the first, in which all arms are rested, earn m g(r*) each; in between,
+    # no more than one play is gained or lost.
+    length = len(plan.cycle)
+    ahead = plan.gain * length - instance.baselines[list(plan.cycle)].sum()
+    np.testing.assert_allclose(apart[length::length], ahead, rtol=0, atol=1e-9)
+    assert np.abs(apart[length:] - ahead).max() <= length
+
+
+def test_the_rounds_of_a_reference_must_be_its_own() -> None:
+    learner = Scripted([Block((0,))])
+    run, short = (simulate(catalog.figure3(), learner, rounds, seed=0) for rounds in (20, 10))
+    assert run.regret(short, 10) == 0
+    with pytest.raises(ValueError, match=r"at must be whole rounds from 0 to 10, got .*11"):
+        run.regret(short, [5, 11])
+    sampled = simulate(catalog.figure3(), learner, 20, seed=0, checkpoints=[5, 20])
+    assert run.regret(sampled, [5, 20]).tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"at must be among the checkpoints .* got 7; add it"):
+        run.regret(sampled, 7)
 
 
 @pytest.mark.parametrize("checkpoints", [None, [0, 3, 50]])

@@ -7,7 +7,8 @@ import numpy as np
 from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.protocol import Block, Learner, Outcome
-from fallow.simulate import Rewards, simulate
+from fallow.rewards import Rewards
+from fallow.simulate import simulate
 
 
 class Continuing:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from fallow import checks
 from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import Decay
+
+DecayOrValues = Decay | Sequence[float]
+"""A decay f, or its values f(1), f(2), ..."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -65,7 +69,7 @@ class Instance:
         cls,
         baselines: Sequence[float] | FloatArray,
         delays: Sequence[int] | IntArray,
-        decay: Decay | Sequence[float],
+        decay: DecayOrValues | Sequence[DecayOrValues],
         names: Iterable[str] | None = None,
     ) -> Instance:
         """Build the paper's model: mu_i(tau) = (1 - f(tau) [tau <= d_i]) mu_i (equation 1).
@@ -77,7 +81,8 @@ class Instance:
         delays
             d_i >= 1, the rounds after a pull during which arm i may pay less.
         decay
-            f, from `fallow.decay`, or its values f(1), f(2), ... up to the longest delay.
+            f, from `fallow.decay`, or its values f(1), f(2), ... up to the longest delay. Or a list
+            of these, one f for each arm; values then need to reach only to the arm's own delay.
         names
             One name an arm.
 
@@ -86,6 +91,9 @@ class Instance:
         >>> Instance.b2dep([1, 0.5], delays=[2, 1], decay=[0.5, 0.25]).means
         array([[0.5 , 0.75, 1.  ],
                [0.25, 0.5 , 0.5 ]])
+        >>> Instance.b2dep([1, 0.5], delays=[2, 1], decay=[decays.geometric(0.5), [1]]).means
+        array([[0.5 , 0.75, 1.  ],
+               [0.  , 0.5 , 0.5 ]])
         """
         rested = checks.numbers("baselines", baselines, dimensions=1)
         checks.shares("baselines", rested, lambda arm: f"for arm {arm}")
@@ -96,11 +104,8 @@ class Instance:
             )
         longest = max(waits)
         checks.table_size(len(rested), longest + 1)
-        lost = _decay_values(decay, longest)
-        tau = np.arange(1, longest + 1)
-        tired = tau <= np.array(waits)[:, np.newaxis]
         means = np.empty((len(rested), longest + 1))
-        means[:, :-1] = (1 - lost * tired) * rested[:, np.newaxis]
+        means[:, :-1] = (1 - _shares_lost(decay, waits)) * rested[:, np.newaxis]
         means[:, -1] = rested
         return cls(means, names)
 
@@ -157,7 +162,7 @@ class Instance:
 
         The file holds `means`, or else `baselines`, `delays` and `decay`; and `names` if wanted.
         `decay` is a list of f(1), f(2), ... or one of `{geometric = rate}`, `{constant = value}`,
-        `{power = exponent}`.
+        `{power = exponent}`; or a list of these, one for each arm.
         """
         try:
             document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -221,7 +226,45 @@ class Instance:
         return f"Instance({self.arms} arms, delays up to {self.max_delay})"
 
 
-def _decay_values(decay: Decay | Sequence[float], longest: int) -> FloatArray:
+def _shares_lost(
+    decay: DecayOrValues | Sequence[DecayOrValues], delays: Sequence[int]
+) -> FloatArray:
+    """Return f by arm and delay, checked; 0 past the delay of the arm."""
+    longest = max(delays)
+    lost = np.zeros((len(delays), longest))
+    if not _is_one_an_arm(decay):
+        lost[:] = _decay_values(cast(DecayOrValues, decay), longest)
+        lost[np.arange(1, longest + 1) > np.array(delays)[:, np.newaxis]] = 0
+        return lost
+    each_decay = cast(Sequence[DecayOrValues], decay)
+    if len(each_decay) != len(delays):
+        raise ValueError(
+            f"decay must be one for all arms or one for each, got {len(each_decay)} for "
+            f"{len(delays)} arms"
+        )
+    for arm, (own, delay) in enumerate(zip(each_decay, delays, strict=True)):
+        with _named(arm):
+            lost[arm, :delay] = _decay_values(own, delay)
+    return lost
+
+
+def _is_one_an_arm(decay: object) -> bool:
+    """Tell decays of several arms from the values of one: they are not plain numbers."""
+    if not isinstance(decay, list | tuple | np.ndarray):
+        return False
+    return any(callable(each) or isinstance(each, list | tuple | np.ndarray) for each in decay)
+
+
+@contextmanager
+def _named(arm: int) -> Iterator[None]:
+    """Name the arm in errors."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"arm {arm}: {error}") from error
+
+
+def _decay_values(decay: DecayOrValues, longest: int) -> FloatArray:
     """Return f(1), ..., f(longest), checked."""
     if not callable(decay):
         decay = decays.table(checks.numbers("decay", decay, dimensions=1))
@@ -259,8 +302,19 @@ def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     return checked
 
 
-def _decay_of(value: object) -> Decay | Sequence[float]:
-    """Read the `decay` of a TOML file: a list of values or a family with its parameter."""
+def _decay_of(value: object) -> DecayOrValues | list[DecayOrValues]:
+    """Read the `decay` of a TOML file: that of all arms, or a list with one for each."""
+    if not isinstance(value, list) or not any(isinstance(each, list | dict) for each in value):
+        return _one_decay_of(value)
+    decays_read = []
+    for arm, each in enumerate(value):
+        with _named(arm):
+            decays_read.append(_one_decay_of(each))
+    return decays_read
+
+
+def _one_decay_of(value: object) -> DecayOrValues:
+    """Read a list of values or a family with its parameter."""
     families = {
         "geometric": decays.geometric,
         "constant": decays.constant,

@@ -69,7 +69,7 @@ class CompiledLearner(Learner, Protocol):
     """A learner that also has a compiled loop, which plays many rounds at once.
 
     The loop decides, learns and draws random numbers exactly as the simulator does with `ask` and
-    `tell`. It is used when nothing is pending and rewards are not of the beta distribution.
+    `tell`. It is used when nothing is pending and rewards are not drawn one by one.
     """
 
     arms: int

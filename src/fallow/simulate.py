@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,15 +11,14 @@ from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.bandits import CUT, Log, Table
 from fallow.protocol import CompiledLearner, Learner, Outcome, has_compiled_loop
+from fallow.rewards import CONCENTRATION, Draws, are_drawn_one_by_one, check_rewards, draws
+from fallow.rewards import Rewards as Rewards  # exported, as it is a type of an argument here
 from fallow.trajectory import Recorder, Trajectory
 
-Rewards = Literal["bernoulli", "none", "beta"]
 Seed = int | np.random.SeedSequence
 
 MAX_HORIZON = 2**52
 """Longest horizon, in rounds: up to here a count is exact as a float too."""
-MAX_DRAWS = 10**9
-"""Most beta variables drawn for one position of a block, about a minute's work."""
 LOG = 2**15
 """Runs that a compiled learner plays before they are taken out of its log."""
 
@@ -32,14 +30,17 @@ def simulate(
     seed: Seed,
     rewards: Rewards = "bernoulli",
     checkpoints: Sequence[int] | IntArray | None = None,
-    concentration: float = 10.0,
+    concentration: float = CONCENTRATION,
 ) -> Trajectory:
     """Let a learner play an instance from rest, and return what it played.
 
     The simulation is exact. A block costs two plays however many it has: from the second play on
-    its delays are fixed, so the other plays earn one binomial draw a position. (Beta rewards have
-    no such short cut; there a block costs all its pulls.) The last block is cut at the horizon, and
-    its outcome is not told.
+    its delays are fixed, so the other plays earn one binomial draw a position. The last block is
+    cut at the horizon, and its outcome is not told.
+
+    Beta rewards, and those of a function of your own, have no such short cut: there a block costs
+    all its pulls. A UserWarning says so when a position of a block first has more than ten million;
+    more than a billion are refused.
 
     Parameters
     ----------
@@ -53,13 +54,16 @@ def simulate(
         Of the rewards.
     rewards
         "bernoulli", 0 or 1; "none", no noise: feedback is the expectation; "beta", on [0, 1] with
-        the given concentration (a + b of the distribution), one draw a pull.
+        the given concentration (a + b of the distribution), one draw a pull. Or a function of your
+        own, from an array of means and a numpy Generator to an array of as many rewards, which lie
+        in [0, 1] and have the means as expectations; rewards of mean 0 or 1 are certain, and it is
+        not asked for them.
     checkpoints
         Rounds at which totals are kept. By default every run of equal blocks is kept, so that
         totals can be asked for at any round; with checkpoints, memory does not grow with the
         horizon.
     concentration
-        Of the beta distribution.
+        Of the beta distribution; other rewards have none.
 
     Examples
     --------
@@ -68,19 +72,22 @@ def simulate(
     >>> run = simulate(instance, LowSwitch(instance.order, 10**12), horizon=10**12, seed=0)
     >>> int(run.switches(at=10**12))
     11
+    >>> coins = lambda means, generator: generator.binomial(1, means)
+    >>> run = simulate(instance, LowSwitch(instance.order, 1000), 1000, seed=0, rewards=coins)
+    >>> run.horizon
+    1000
     """
     rounds = checked_horizon("horizon", horizon)
-    checks.one_of("rewards", rewards, get_args(Rewards))
+    check_rewards("rewards", rewards)
     checks.positive("concentration", concentration)
     generator = np.random.default_rng(seed)
     kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
     recorder = Recorder(instance.means, kept)
-    if has_compiled_loop(learner) and learner.pending is None and rewards != "beta":
+    if has_compiled_loop(learner) and learner.pending is None and not are_drawn_one_by_one(rewards):
         noisy = rewards == "bernoulli"
         _play_compiled(instance, learner, rounds, noisy, generator, recorder)
     else:
-        draw_one, draw_many = _draws(rewards, generator, concentration)
-        _play_blocks(instance, learner, rounds, draw_one, draw_many, recorder)
+        _play_blocks(instance, learner, rounds, draws(rewards, generator, concentration), recorder)
     return recorder.trajectory()
 
 
@@ -88,11 +95,11 @@ def _play_blocks(
     instance: Instance,
     learner: Learner,
     horizon: int,
-    draw_one: Callable[[float], float],
-    draw_many: Callable[[float, int], float],
+    drawn: Draws,
     recorder: Recorder,
 ) -> None:
     """Play any learner, block by block."""
+    draw_one, draw_many = drawn
     means = instance.means.tolist()
     rested = len(means[0])
     last = [-rested] * len(means)
@@ -145,41 +152,6 @@ def _checked_block(arms: tuple[int, ...], plays: int, count: int) -> tuple[tuple
             f"arms of the learner's block must be from 0 to {count - 1}, got {max(checked)}"
         )
     return tuple(checked), whole_plays
-
-
-def _draws(
-    rewards: Rewards, generator: np.random.Generator, concentration: float
-) -> tuple[Callable[[float], float], Callable[[float, int], float]]:
-    """Return how the reward of one pull, and the sum of many alike, come from their mean."""
-    if rewards == "none":
-        return (lambda mean: mean), (lambda mean, count: mean * count)
-    if rewards == "beta":
-
-        def beta(mean: float, count: int = 1) -> float:
-            if mean in (0.0, 1.0):
-                return mean * count
-            if count > MAX_DRAWS:
-                raise ValueError(
-                    f"plays must be at most {MAX_DRAWS:,} with rewards 'beta', which are drawn one "
-                    f"by one, got {count + 1:,}; use rewards 'bernoulli'"
-                )
-            shape = concentration * mean, concentration * (1 - mean)
-            total = 0.0
-            while count > 0:  # in pieces, as the sum of beta variables has no short cut
-                total += generator.beta(*shape, size=min(count, 2**16)).sum()
-                count -= 2**16
-            return float(total)
-
-        return beta, beta
-    random, binomial = generator.random, generator.binomial
-
-    def one(mean: float) -> float:
-        return 1.0 if random() < mean else 0.0
-
-    def many(mean: float, count: int) -> float:
-        return one(mean) if count == 1 else float(binomial(count, mean))
-
-    return one, many
 
 
 def _play_compiled(

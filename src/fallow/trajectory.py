@@ -47,23 +47,46 @@ class Trajectory(ABC):
         return self._totals(self._check_rounds(at))[1]
 
     def regret(
-        self, reference: Plan | float, at: Rounds, switching_cost: float = 0.0
+        self, reference: Plan | float | Trajectory, at: Rounds, switching_cost: float = 0.0
     ) -> FloatArray:
         """Return what a reference earns by these rounds beyond the run, plus the cost of switches.
+
+        A plan is taken to earn t times its gain by round t, as if it had been played for ever. A
+        trajectory is taken at what it earned itself. It starts rested, as the run does, and at
+        round t may be in the midst of its cycle. So regret against the trajectory of ghost is the
+        paper's G_t(ghost) - G_t(pi), and differs from regret against the plan by no more than a
+        constant.
 
         Parameters
         ----------
         reference
-            A plan, such as `ghost(instance)`, or its gain per round.
+            A plan, such as `ghost(instance)`, or its gain per round; or the trajectory of another
+            run, whose own switches are free.
         at
-            Rounds from 0 to the horizon.
+            Rounds from 0 to the horizon, and to that of a reference that is a trajectory.
         switching_cost
             Charged for each switch.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, simulate
+        >>> from fallow.learners import Follow
+        >>> from fallow.planners import ghost
+        >>> instance = catalog.figure3()
+        >>> best = simulate(instance, Follow(ghost(instance)), horizon=1000, seed=0)
+        >>> run = simulate(instance, RankingUCB(instance.order), horizon=1000, seed=0)
+        >>> lead = run.regret(best, at=1000) - run.regret(ghost(instance), at=1000)
+        >>> round(float(lead), 6)  # its first pull is rested, and earns 1 in place of 0.7
+        0.3
         """
-        gain = reference.gain if isinstance(reference, Plan) else reference
         rounds = self._check_rounds(at)
         rewards, switches = self._totals(rounds)
-        return rounds * gain - rewards + switching_cost * switches
+        earned: npt.NDArray[np.floating]
+        if isinstance(reference, Trajectory):
+            earned = reference.expected_reward(rounds)
+        else:
+            earned = rounds * (reference.gain if isinstance(reference, Plan) else reference)
+        return earned - rewards + switching_cost * switches
 
     def frame(self, at: Rounds) -> DataFrame:
         """Return round, expected reward and switches as a polars frame (extra `data`)."""

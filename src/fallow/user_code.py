@@ -1,4 +1,4 @@
-"""Learners and families that users wrote, named as `module:Name`: found, and sent to workers."""
+"""Learners, families and rewards of users, named as `module:Name`: found, and sent to workers."""
 
 from __future__ import annotations
 

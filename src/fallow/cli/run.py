@@ -26,7 +26,8 @@ AllowImportsOption = Annotated[
     bool,
     typer.Option(
         "--allow-imports",
-        help="Run the Python code of learners and families that the spec names as module:Name.",
+        help="Run the Python code of learners, families and rewards that the spec names as "
+        "module:Name.",
     ),
 ]
 

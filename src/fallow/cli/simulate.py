@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -26,12 +26,17 @@ from fallow.intervals import Estimate, estimate
 from fallow.learners.registry import LEARNERS, find_learner, learner_factory
 from fallow.planners.plan import optimum_or_bound
 from fallow.planners.ranking import ghost
-from fallow.simulate import Rewards
+from fallow.rewards import (
+    CONCENTRATION,
+    NAMES,
+    Rewards,
+    are_drawn_one_by_one,
+    find_rewards,
+)
 from fallow.studies import Result, replicate
 from fallow.studies.study import Family
 from fallow.user_code import describe_error, is_user_code, load
 
-REWARDS = get_args(Rewards)
 Summary = dict[str, Estimate]
 """What a learner has come to at the horizon, by measure."""
 
@@ -48,7 +53,13 @@ def simulate_command(
     runs: Annotated[int, typer.Option(help="Number of runs.")] = 20,
     switching_cost: Annotated[float, typer.Option(help="Charged for each switch.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of all randomness.")] = 0,
-    rewards: Annotated[str, typer.Option(help=f"One of {', '.join(REWARDS)}.")] = "bernoulli",
+    rewards: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(NAMES)}, or your own function as module:name."),
+    ] = "bernoulli",
+    concentration: Annotated[
+        float | None, typer.Option(help=f"Of beta rewards, {CONCENTRATION:g} by default.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Threads or processes; one a core by default.")
     ] = None,
@@ -62,12 +73,19 @@ def simulate_command(
     with user_mistakes():
         names = learner or ["low-switch", "ranking-ucb"]
         for name in names:
-            if is_user_code(name):
-                load(name, Path.cwd())
+            _load_own(name)
             find_learner(name, "--learner")
         if len(set(names)) < len(names):
             raise ValueError(f"--learner must name each learner once, got {', '.join(names)}")
-        checks.one_of("--rewards", rewards, REWARDS)
+        _load_own(rewards)
+        law = find_rewards(rewards, "--rewards")
+        if concentration is None:
+            concentration = CONCENTRATION
+        elif rewards != "beta":
+            raise ValueError(
+                f"--concentration must come with --rewards beta, got --rewards {rewards}"
+            )
+        checks.positive("--concentration", concentration)
         checks.whole_number("--runs", runs, minimum=1)
         checks.whole_number("--seed", seed, minimum=0)
         checks.not_negative("--switching-cost", switching_cost)
@@ -76,12 +94,13 @@ def simulate_command(
         if out is not None:
             check_extras("--out", "polars", "matplotlib")
             out.mkdir(parents=True, exist_ok=True)
-        result = _play(source, names, rounds, runs, seed, rewards, workers)
+        result = _play(source, names, rounds, runs, seed, law, concentration, workers)
         summaries = {name: _summarize(result, name, switching_cost) for name in result.learners}
         if as_json:
             print(_as_json(summaries))
         else:
-            _print_table(summaries, rounds, runs, switching_cost)
+            slow = rewards if are_drawn_one_by_one(law) else None
+            _print_table(summaries, rounds, runs, switching_cost, slow)
         if out is not None:
             title = f"{instance} {' '.join(parameters or [])}".strip()
             files = _files(result, summaries, switching_cost, title)
@@ -91,13 +110,20 @@ def simulate_command(
                 print(f"{', '.join(files)} written to {out}")
 
 
+def _load_own(name: str) -> None:
+    """Import a learner or rewards of the user's own from this folder or the Python path."""
+    if is_user_code(name):
+        load(name, Path.cwd())
+
+
 def _play(
     source: Instance | Family,
     names: Sequence[str],
     horizon: int,
     runs: int,
     seed: int,
-    rewards: str,
+    rewards: Rewards,
+    concentration: float,
     workers: int | None,
 ) -> Result:
     from fallow.cli.progress import progress_bar  # slow to import, and not needed for --help
@@ -111,7 +137,8 @@ def _play(
                 runs,
                 seed,
                 workers,
-                rewards=cast(Rewards, rewards),
+                rewards=rewards,
+                concentration=concentration,
                 references={"ghost": ghost, "optimum": optimum_or_bound},
                 on_runs=bar.advance,
             )
@@ -145,7 +172,11 @@ def _as_json(summaries: Mapping[str, Summary]) -> str:
 
 
 def _print_table(
-    summaries: Mapping[str, Summary], horizon: int, runs: int, switching_cost: float
+    summaries: Mapping[str, Summary],
+    horizon: int,
+    runs: int,
+    switching_cost: float,
+    slow_rewards: str | None,
 ) -> None:
     console = Console(highlight=False, markup=False)
     cost = f", switching cost {switching_cost:g}" if switching_cost else ""
@@ -153,6 +184,8 @@ def _print_table(
     console.print(f"{many} of {horizon:,} rounds{cost}; means with 95 % intervals")
     first = next(iter(summaries))
     console.print(f"regret against ghost; more: regret beyond that of {first}, paired")
+    if slow_rewards is not None:
+        console.print(f"rewards {slow_rewards} are drawn one by one: a block costs all its pulls")
     print_table(
         ("learner", "regret", "more", "switches", "of optimum"),
         [

@@ -75,6 +75,7 @@ def pack(study: Study) -> Packed:
     parts = {
         "instance": study.instance,
         **{f"learner {name!r}": make for name, make in study.learners.items()},
+        "rewards": study.rewards,
         **{f"reference {name!r}": reference for name, reference in study.references.items()},
     }
     for name, part in parts.items():

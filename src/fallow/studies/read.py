@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
+
+import numpy as np
 
 from fallow import catalog, checks, user_code
 from fallow.instance import Instance
 from fallow.learners.registry import LEARNERS, free_parameters
-from fallow.simulate import Rewards, checked_horizon
+from fallow.rewards import CONCENTRATION, NAMES, draws, find_rewards
+from fallow.simulate import checked_horizon
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
 from fallow.studies.toml_reader import REQUIRED, Table
 
@@ -26,8 +29,8 @@ def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
     path
         A TOML file.
     allow_imports
-        Whether the spec may name learners and families as module:Name, in its folder or on the
-        Python path. Loading them runs their code, so allow it only for specs that you trust.
+        Whether the spec may name learners, families and rewards as module:Name, in its folder or
+        on the Python path. Loading them runs their code, so allow it only for specs that you trust.
 
     Raises
     ------
@@ -54,6 +57,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         longest = max(sweep[1])
         if "horizon" in table.values:
             raise table.mistake("horizon must not be given beside sweep.horizon", "horizon")
+    law = table.take("rewards", lambda key, value: _law(key, value, find_name), "bernoulli")
     checkpoints: int | tuple[int, ...] = 50
     spec = Spec(
         name=name,
@@ -65,7 +69,10 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         horizon=table.take("horizon", checked_horizon, longest),
         runs=table.take("runs", lambda key, value: checks.whole_number(key, value, minimum=1)),
         seed=table.take("seed", lambda key, value: checks.whole_number(key, value, minimum=0)),
-        rewards=table.take("rewards", _rewards, "bernoulli"),
+        law=law,
+        concentration=table.take(
+            "concentration", lambda key, value: _concentration(key, value, law), CONCENTRATION
+        ),
         told=_read_told(table.table("told", {})),
         drift=table.take("drift", lambda key, value: _drift(key, value, source), 1),
         checkpoints=table.take("checkpoints", _checkpoints, checkpoints),
@@ -75,7 +82,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         axis=figure.take("axis", checks.text, ""),
         measure=figure.take("measure", _one_of(tuple(MEASURES)), "regret"),
         published=tuple(_read_published(each, learners) for each in table.tables("published")),
-        code={name: user_code.digest(name) for name in _user_names(source, learners)},
+        code={name: user_code.digest(name) for name in _user_names(source, learners, law)},
     )
     figure.end()
     if spec.kind == "sweep" and sweep is None:
@@ -106,8 +113,10 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
     return read
 
 
-def _user_names(source: Mapping[str, Any], learners: Mapping[str, LearnerSpec]) -> list[str]:
-    names = [source.get("catalog", ""), *(each.learner for each in learners.values())]
+def _user_names(
+    source: Mapping[str, Any], learners: Mapping[str, LearnerSpec], law: str
+) -> list[str]:
+    names = [source.get("catalog", ""), *(each.learner for each in learners.values()), law]
     return sorted(filter(user_code.is_user_code, set(names)))
 
 
@@ -275,8 +284,23 @@ def _one_of(allowed: Sequence[str]) -> Callable[[str, object], str]:
     return read
 
 
-def _rewards(key: str, value: object) -> Rewards:
-    return cast(Rewards, _one_of(get_args(Rewards))(key, value))
+def _law(key: str, value: object, find_name: NameReader) -> str:
+    """Read the name of a law, and draw a reward, so that a wrong function shows at once."""
+    name = find_name(key, value, NAMES)
+    try:
+        draws(find_rewards(name), np.random.default_rng(0)).one(0.5)
+    except (Exception, SystemExit) as error:
+        rule = "draw a reward in [0, 1] for each mean"
+        raise ValueError(
+            f"{key} must {rule}, got {user_code.describe_error(error)} from {name}"
+        ) from None
+    return name
+
+
+def _concentration(key: str, value: Any, law: str) -> float:
+    if law != "beta":
+        raise ValueError(f"{key} must stand beside rewards = 'beta', got rewards = {law!r}")
+    return checks.positive(key, value)
 
 
 def _checkpoints(key: str, value: Any) -> int | tuple[int, ...]:

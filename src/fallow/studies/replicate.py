@@ -8,7 +8,7 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.planners.ranking import ghost
-from fallow.simulate import Rewards
+from fallow.rewards import CONCENTRATION, Rewards
 from fallow.studies.engine import Part, play_parts
 from fallow.studies.result import Result
 from fallow.studies.study import Factory, Family, Reference, Study
@@ -26,7 +26,7 @@ def replicate(
     rewards: Rewards = "bernoulli",
     checkpoints: Sequence[int] | IntArray | None = None,
     references: Mapping[str, Reference] | None = None,
-    concentration: float = 10.0,
+    concentration: float = CONCENTRATION,
     on_runs: Callable[[int], None] = lambda _: None,
 ) -> Result:
     """Simulate every learner in many runs; the result does not depend on who plays them.

@@ -14,7 +14,8 @@ from fallow.instance import Instance
 from fallow.learners.registry import learner_factory
 from fallow.planners.plan import optimum_or_bound
 from fallow.planners.ranking import ghost
-from fallow.simulate import Rewards, checked_checkpoints
+from fallow.rewards import Rewards, find_rewards
+from fallow.simulate import checked_checkpoints
 from fallow.studies.study import Factory, Family, Study, log_rounds
 
 DECISIVE = (
@@ -23,7 +24,8 @@ DECISIVE = (
     "horizon",
     "runs",
     "seed",
-    "rewards",
+    "law",
+    "concentration",
     "told",
     "drift",
     "checkpoints",
@@ -77,8 +79,10 @@ class Spec:
         family, drawn anew in each run.
     learners
         By the name they have in the figure.
-    horizon, runs, seed, rewards
+    horizon, runs, seed, concentration
         As in `fallow.replicate`.
+    law
+        Of the rewards: their name as there, or a user's function as module:name.
     told
         Overrides the instance's facts that learners are told, such as a bound on the delays.
     drift
@@ -98,7 +102,8 @@ class Spec:
     published
         Values to compare with.
     code
-        Digests of the source of users' own learners and families, by the names that the spec gives.
+        Digests of the source of users' own learners, families and rewards, by the names that the
+        spec gives.
     """
 
     name: str
@@ -110,7 +115,8 @@ class Spec:
     horizon: int
     runs: int
     seed: int
-    rewards: Rewards
+    law: str
+    concentration: float
     told: Mapping[str, Any]
     drift: int
     checkpoints: int | tuple[int, ...]
@@ -165,6 +171,11 @@ class Spec:
         """Return how a learner is made, at a value of the sweep."""
         return learner_factory(learner.learner, self.horizon, learner.parameters, self.told)
 
+    @property
+    def rewards(self) -> Rewards:
+        """The rewards whose law the spec names."""
+        return find_rewards(self.law)
+
     def rounds(self) -> IntArray:
         """Return the rounds at which totals are kept, at a value of the sweep."""
         if isinstance(self.checkpoints, int):
@@ -181,6 +192,7 @@ class Spec:
             self.rewards,
             self.rounds(),
             {"ghost": ghost, "optimum": optimum_or_bound},
+            self.concentration,
         )
 
     def values(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
-from typing import get_args
 
 import numpy as np
 
@@ -17,7 +16,8 @@ from fallow.instance import Instance
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
-from fallow.simulate import Rewards, checked_checkpoints, checked_horizon
+from fallow.rewards import CONCENTRATION, Rewards, are_drawn_one_by_one, check_rewards
+from fallow.simulate import checked_checkpoints, checked_horizon
 from fallow.studies.result import Result
 
 Family = Callable[[int], Instance | Sequence[Instance]]
@@ -66,7 +66,7 @@ class Study:
     rewards: Rewards = "bernoulli"
     checkpoints: Sequence[int] | IntArray | None = None
     references: Mapping[str, Reference] = field(default_factory=lambda: {"ghost": ghost})
-    concentration: float = 10.0
+    concentration: float = CONCENTRATION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon("horizon", self.horizon))
@@ -81,7 +81,7 @@ class Study:
             if not callable(make):
                 rule = "a function from instance and seed to a learner"
                 raise ValueError(f"learner {name!r} must be {rule}, got {checks.short(make)}")
-        checks.one_of("rewards", self.rewards, get_args(Rewards))
+        check_rewards("rewards", self.rewards)
         checks.positive("concentration", self.concentration)
         _ = self.rounds
 
@@ -103,7 +103,9 @@ class Study:
             learners = [make(phases[0], 0) for make in self.learners.values()]
         except (Exception, SystemExit):  # what cannot be made fails in its runs, which tell more
             return False
-        return len(phases) == 1 and self.rewards != "beta" and all(map(has_compiled_loop, learners))
+        if len(phases) > 1 or are_drawn_one_by_one(self.rewards):
+            return False
+        return all(map(has_compiled_loop, learners))
 
     @cached_property
     def fixed_gains(self) -> list[float] | None:
