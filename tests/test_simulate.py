@@ -25,7 +25,7 @@ from fallow.drift import play_phases
 from fallow.kernels.bandits import Log, Table
 from fallow.learners import UCB1, CheckedLearner
 from fallow.protocol import has_compiled_loop
-from fallow.simulate import Rewards
+from fallow.rewards import Rewards
 from fallow.studies import estimate
 
 HALF: Any = 0.5

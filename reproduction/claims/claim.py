@@ -36,6 +36,8 @@ class Claim:
         How it is checked.
     expected
         The verdict that we know to be right; any other is a surprise.
+    slack
+        How wrong an implementation could be and still come out as expected.
     check
         Measures and judges; seeded, so it finds the same every time.
     variant_of
@@ -47,6 +49,7 @@ class Claim:
     statement: str
     method: str
     expected: Verdict
+    slack: str
     check: Callable[[], Finding]
     variant_of: str = ""
 

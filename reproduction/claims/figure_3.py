@@ -3,10 +3,9 @@
 import numpy as np
 
 from fallow import catalog
-from fallow.instance import Instance
 from reproduction.claims.claim import Claim, Finding, verdict
-from reproduction.claims.figure_2 import policy_gap
 from reproduction.claims.studies import HORIZON, Comparison, compare, is_below_zero
+from reproduction.claims.theorem_3 import two_policies
 
 
 def _check_figure3_cost() -> Finding:
@@ -22,6 +21,7 @@ FIGURE_3_COST = Claim(
     method="Figure 3's instance, T = 1,000, 200 paired runs; the 95 % interval of the difference "
     "in regret has to exclude 0.",
     expected="holds",
+    slack="Regrets may be off by 60; swapped learners fail.",
     check=_check_figure3_cost,
 )
 
@@ -39,6 +39,7 @@ FIGURE_3_FREE = Claim(
     "pi_low.",
     method="The same runs without the cost; all three 95 % intervals have to lie below 0.",
     expected="holds",
+    slack="Regrets may be off by 1; swapped learners fail.",
     check=_check_figure3_free,
 )
 
@@ -76,33 +77,21 @@ FIGURE_3_PRINTED = Claim(
     method="Mean regrets at T = 1,000, which have to be within 5 of the values read off the "
     "figure, from 200 runs and without noise.",
     expected="holds as repaired",
+    slack="Regrets may be off by 3; a calibration play that counts fails.",
     check=_check_figure3_printed,
 )
 
 
-def _draw_with_large_gap(seed: int) -> Instance:
-    """Return a draw of Figure 2's family whose gap is at least 0.1."""
-    numbers = np.random.SeedSequence(seed).generate_state(100)
-    draws = (catalog.figure2(int(number)) for number in numbers)
-    return next(draw for draw in draws if policy_gap(draw) >= 0.1)
+GAP = 0.225
+"""Between the two ranking policies of Figure 3 with a lower second baseline; far from small."""
 
 
 def _check_summary() -> Finding:
     equal = compare(catalog.figure3(), HORIZON, runs=200, switching_cost=1)
-    by_horizon = {
-        power: compare(_draw_with_large_gap, 10**power, runs, switching_cost=1)
-        for power, runs in ((3, 100), (4, 60), (5, 40))
-    }
-    listed = "; ".join(
-        f"{found.ucb.mean:,.0f} against {found.low.mean:,.0f} at 10^{power}"
-        for power, found in by_horizon.items()
-    )
-    low_wins = [found.low_wins for found in by_horizon.values()]
+    apart = compare(two_policies(GAP), HORIZON, runs=200, switching_cost=1)
     return Finding(
-        f"regrets of pi_ucb and pi_low for gaps of at least 0.1: {listed}. pi_low wins "
-        f"{sum(low_wins)} of the three, and {'wins' if equal.low_wins else 'does not win'} on "
-        "equal policies",
-        verdict(equal.low_wins and not any(low_wins)),
+        f"T = 1,000, equal policies: {equal}; gap {GAP}: {apart}",
+        verdict(equal.low_wins and not apart.low_wins),
     )
 
 
@@ -111,9 +100,10 @@ SUMMARY = Claim(
     place="section 8, the end",
     statement="With switching costs pi_low works better than pi_ucb only when the gap is very "
     "small.",
-    method="Unit cost; Figure 3's equal policies, and draws of Figure 2's family with a gap of at "
-    "least 0.1 at horizons 10^3 (as in the paper), 10^4 and 10^5; a win is a 95 % interval that "
-    "excludes 0.",
+    method=f"Unit cost, the paper's horizon, 200 paired runs: Figure 3's equal policies, and the "
+    f"same with a gap of {GAP}, more than twice the average gap of Figure 2; a win is a 95 % "
+    "interval that excludes 0.",
     expected="does not hold",
+    slack="Regrets may be off by 30; a pi_low that stays with the worse policy fails.",
     check=_check_summary,
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fallow import catalog
+from fallow import catalog, decay
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.planners.optimal import optimal
@@ -54,6 +54,7 @@ THEOREM_2 = Claim(
     statement="The best ranking policy, ghost, earns at least 1 - f(r_0) of the optimum.",
     method="Ghost against the exact optimum in two counterexamples and in random instances.",
     expected="does not hold",
+    slack="Gains may be off by a tenth, which the first counterexample needs.",
     check=_check_theorem2,
 )
 
@@ -76,6 +77,7 @@ THEOREM_2_EQUAL_DELAYS = Claim(
     statement="When all delays are equal, ghost earns at least 1 - f(r_0) of the optimum.",
     method="Ghost against the exact optimum in random instances with equal delays.",
     expected="holds",
+    slack="Gains of ghost may be a tenth too low; an r_0 that is too large fails.",
     check=_check_theorem2_equal_delays,
     variant_of="theorem-2",
 )
@@ -101,8 +103,72 @@ THEOREM_2_REPAIRED = Claim(
     "baseline, in place of r_0, the bound holds for all delays.",
     method="Ghost against the exact optimum in random instances and in both counterexamples.",
     expected="holds as repaired",
+    slack="Gains of ghost may be a tenth too low; a factor above the true one fails.",
     check=_check_theorem2_repaired,
     variant_of="theorem-2",
+)
+
+
+def _check_r0() -> Finding:
+    def achieved(instance: Instance, arms: int) -> float:
+        return float(ranking_gains(instance)[arms - 1]) / optimal(instance).gain
+
+    equal = [_draw_instance(seed, equal_delays=True) for seed in range(400)]
+    kept = sum(
+        achieved(instance, theorem2_index(instance)) >= _promised_share(instance, f) - TOLERANCE
+        for instance, f in equal
+    )
+    example = catalog.theorem2_counterexample()
+    short = achieved(example, theorem2_index(example))
+    drawn = [_draw_instance(seed)[0] for seed in range(400)]
+    repaired = sum(
+        achieved(instance, guarantee(instance).arms) >= guarantee(instance).factor - TOLERANCE
+        for instance in drawn
+    )
+    return Finding(
+        f"with equal delays kept by cycling over r_0 arms in {kept} of {len(equal)} instances; in "
+        f"Theorem 2's counterexample 100% is promised and {short:.1%} earned; cycling over r_1 "
+        f"arms keeps the repaired factor in {repaired} of {len(drawn)}",
+        verdict(short >= 1, repaired=kept == len(equal) and repaired == len(drawn)),
+    )
+
+
+R0_TOO = Claim(
+    name="theorem-2-r0",
+    place="section 5, after Theorem 2",
+    statement="The policy that cycles over r_0 arms achieves the approximation of Theorem 2 too; "
+    "repaired: where all delays are equal, and with r_1 in place of r_0 for any delays.",
+    method="Its gain against the exact optimum, in random instances and in the counterexample.",
+    expected="holds as repaired",
+    slack="An r_0 that is too small passes, as less is then promised; one that is too large fails.",
+    check=_check_r0,
+)
+
+
+def _check_constant_factor() -> Finding:
+    shown = []
+    for lost in (0, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1):
+        instance = Instance.b2dep([1, 0.9], delays=[2, 2], decay=decay.constant(lost))
+        shown.append((lost, _earned_share(instance)))
+    listed = ", ".join(f"{share:.4g} for f = {lost:g}" for lost, share in shown)
+    blocked = Instance.blocking([1, 0.9], delays=[2, 2])
+    return Finding(
+        f"two arms with baselines 1 and 0.9, delays 2, constant f: ghost earns of the optimum "
+        f"{listed}. At f = 1 ghost earns {ghost(blocked).gain:.3g} a round and the optimum "
+        f"{optimal(blocked).gain:.3g}",
+        verdict(min(share for _, share in shown) > 0.01),
+    )
+
+
+CONSTANT_FACTOR = Claim(
+    name="constant-factor",
+    place="abstract, sections 1 and 5",
+    statement="The best ranking policy earns the optimum to within a constant factor.",
+    method="Ghost against the exact optimum on two arms as f goes from 0 to 1; a constant above 0 "
+    "would have to hold for all f. Theorem 2's factor 1 - f(r_0) depends on f, and is 0 at f = 1.",
+    expected="does not hold",
+    slack="Gains may be off by half.",
+    check=_check_constant_factor,
 )
 
 
@@ -126,6 +192,7 @@ GREEDY_ROUND = Claim(
     "r_0 + 1.",
     method="Greedy followed round by round from rest in random instances.",
     expected="holds",
+    slack="None: an index or a delay that is off by one fails.",
     check=_check_greedy_round,
 )
 
@@ -149,24 +216,22 @@ NOT_MONOTONE_EXAMPLE = Claim(
     statement="For baselines 1, 2/3, 1/2, delays 2 and f(tau) = 2^-tau, g(2) < g(1) < g(3).",
     method="The three gains from their definition.",
     expected="does not hold",
+    slack="Gains may be off by a tenth.",
     check=_check_not_monotone_example,
 )
 
 
 def _check_not_monotone() -> Finding:
-    printed = ranking_gains(catalog.non_monotone())
-    constant = ranking_gains(catalog.non_monotone_constant())
-    return Finding(
-        f"g = {_list_gains(printed)} as printed, {_list_gains(constant)} with f = 1/2",
-        verdict(_is_as_claimed(printed), repaired=_is_as_claimed(constant)),
-    )
+    gains = ranking_gains(catalog.non_monotone_constant())
+    return Finding(f"g = {_list_gains(gains)}", verdict(_is_as_claimed(gains)))
 
 
 NOT_MONOTONE = Claim(
     name="not-monotone",
     place="section 5, the example",
-    statement="g(m) need be neither rising nor falling in m.",
-    method="The example as printed, and with constant f = 1/2 in place of 2^-tau.",
-    expected="holds as repaired",
+    statement="g(m) is not monotone in m in general.",
+    method="The paper's example with constant f = 1/2 in place of f(tau) = 2^-tau.",
+    expected="holds",
+    slack="Gains may be off by 0.08.",
     check=_check_not_monotone,
 )

@@ -1,15 +1,18 @@
 """Runs of pi_low and pi_ucb side by side, and what they come to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.intervals import Estimate, estimate
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
-from fallow.simulate import Rewards
+from fallow.rewards import Rewards
 from fallow.studies import Result, replicate
-from fallow.studies.study import Family
+from fallow.studies.study import Factory, Family
 
 HORIZON = 1000
 """Rounds of the paper's figures."""
@@ -55,7 +58,7 @@ def play_both(
     """Play both learners in paired runs up to the last of these rounds; keep totals at each."""
     horizon = rounds[-1]
     learners = {
-        "pi_low": lambda instance, _: pi_low(instance, horizon),
+        "pi_low": low_of(horizon),
         "pi_ucb": lambda instance, _: pi_ucb(instance),
     }
     return replicate(source, learners, horizon, runs, 0, rewards=rewards, checkpoints=rounds)
@@ -82,3 +85,25 @@ def is_above_zero(number: Estimate) -> bool:
 def is_below_zero(number: Estimate) -> bool:
     """Tell whether the whole interval lies below 0."""
     return bool(number.mean + number.half_width < 0)
+
+
+def exponent(causes: Sequence[float] | FloatArray, effects: Sequence[float]) -> float:
+    """Return the slope on log axes."""
+    return float(np.polyfit(np.log(causes), np.log(effects), 1)[0])
+
+
+def mean_regrets(
+    source: Instance | Family,
+    learners: Mapping[str, Factory],
+    horizon: int,
+    runs: int,
+    switching_cost: float = 0.0,
+) -> list[float]:
+    """Return the mean final regret against ghost of each learner, in paired runs."""
+    study = replicate(source, learners, horizon, runs, seed=0, checkpoints=[horizon])
+    return [float(study.regret(name, switching_cost=switching_cost).mean()) for name in learners]
+
+
+def low_of(horizon: int) -> Factory:
+    """Return how pi_low is made for a horizon."""
+    return lambda instance, _: pi_low(instance, horizon)

@@ -60,6 +60,7 @@ def _row(claim: Claim, finding: Finding) -> dict[str, str]:
         "measured": finding.measured,
         "verdict": finding.verdict,
         "expected": claim.expected,
+        "slack": claim.slack,
         "variant_of": claim.variant_of,
     }
 
@@ -75,6 +76,11 @@ def _print_results(results: Sequence[tuple[Claim, Finding]]) -> None:
                 f"  {claim.origin}",
             )
         )
-        for line in (claim.statement, f"Checked: {claim.method}", f"Measured: {finding.measured}"):
+        for line in (
+            claim.statement,
+            f"Checked: {claim.method}",
+            f"Slack: {claim.slack}",
+            f"Measured: {finding.measured}",
+        ):
             console.print(Text(indent(fill(line, console.width - 4), "    ")))
     console.print(f"\n{count_verdicts(results)}", soft_wrap=True)

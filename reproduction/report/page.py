@@ -115,7 +115,8 @@ def _claim_rows(content: Content) -> Iterator[str]:
         kind = finding.verdict.replace(" ", "-")
         yield f"""<tr id="{escape(claim.name)}">
 <td data-head="claim">{escape(claim.statement)} <span class=place>{escape(claim.origin)}</span></td>
-<td data-head="how it is checked">{escape(claim.method)}</td>
+<td data-head="how it is checked">{escape(claim.method)} <span class=place>Slack:
+{escape(claim.slack)}</span></td>
 <td data-head="measured">{escape(finding.measured)}</td>
 <td data-head="verdict"><span class="verdict {kind}">{finding.verdict}</span></td>
 </tr>"""

@@ -11,8 +11,14 @@ from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.bandits import CUT, Log, Table
 from fallow.protocol import CompiledLearner, Learner, Outcome, has_compiled_loop
-from fallow.rewards import CONCENTRATION, Draws, are_drawn_one_by_one, check_rewards, draws
-from fallow.rewards import Rewards as Rewards  # exported, as it is a type of an argument here
+from fallow.rewards import (
+    CONCENTRATION,
+    Draws,
+    Rewards,
+    are_drawn_one_by_one,
+    check_rewards,
+    draws,
+)
 from fallow.trajectory import Recorder, Trajectory
 
 Seed = int | np.random.SeedSequence

@@ -1,0 +1,121 @@
+"""Sections 8 and 9: what the paper leaves to others."""
+
+import numpy as np
+
+from fallow import catalog
+from fallow.instance import Instance
+from fallow.intervals import estimate
+from fallow.learners.doubling import Doubling
+from fallow.learners.joint_ranking import JointRanking
+from fallow.learners.low_switch import LowSwitch
+from fallow.learners.ranking_ucb2 import RankingUCB2
+from fallow.studies import replicate
+from fallow.studies.study import Factory, Family
+from reproduction.claims.claim import Claim, Finding, verdict
+from reproduction.claims.studies import exponent, low_of, mean_regrets, pi_ucb
+from reproduction.claims.theorem_3 import two_policies
+
+GEOMETRIC = 1 / (1 - 2**-0.5)
+"""Sum of sqrt(T), sqrt(T / 2), sqrt(T / 4), ... over sqrt(T)."""
+
+
+def _check_doubling() -> Finding:
+    horizons = [2**power - 128 for power in (14, 17, 20, 23, 26)]  # each ends a life
+    doubling, ratios = [], []
+    for horizon in horizons:
+        learners: dict[str, Factory] = {
+            "doubling": lambda drawn, _: Doubling(LowSwitch, order=drawn.order.tolist()),
+            "known": low_of(horizon),
+        }
+        gaps = np.geomspace(0.3, 1e-4, 10)
+        found = [mean_regrets(two_policies(gap), learners, horizon, runs=10) for gap in gaps]
+        without, known = np.max(found, axis=0).tolist()
+        doubling.append(without)
+        ratios.append(without / known)
+    slope = exponent(horizons, doubling)
+    return Finding(
+        f"the worst mean regret grows as T^{slope:.2f} without the horizon, and is "
+        f"{min(ratios):.1f} to {max(ratios):.1f} times that with it, T = 2^14 to 2^26",
+        verdict(slope <= 0.55 and max(ratios) <= GEOMETRIC),
+    )
+
+
+DOUBLING = Claim(
+    name="doubling",
+    place="section 8, the end",
+    statement="That T is known can be dispensed with using a doubling trick.",
+    method="pi_low restarted with twice the horizon, against pi_low that knows it: the largest "
+    "mean regret over 10 gaps from 0.3 to 10^-4 may grow at most as T^0.55, and be 3.4 times as "
+    "large, the sum of sqrt(T), sqrt(T/2), ... over sqrt(T).",
+    expected="holds",
+    slack="Any constant factor below 1.9 passes; lives that grow by a tenth, not twofold, fail.",
+    check=_check_doubling,
+)
+
+
+def _check_best_of_both() -> Finding:
+    cases: dict[str, tuple[Instance | Family, int]] = {
+        f"two policies with gap {gap:g}": (two_policies(gap), 10**4)
+        for gap in (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.3)
+    }
+    cases["Figure 2's family"] = (catalog.figure2, 10**3)
+    found = {}
+    for name, (source, horizon) in cases.items():
+        learners: dict[str, Factory] = {
+            "both": lambda drawn, _: RankingUCB2(drawn.order),
+            "pi_low": low_of(horizon),
+            "pi_ucb": lambda drawn, _: pi_ucb(drawn),
+        }
+        both, *paper = mean_regrets(source, learners, horizon, runs=60, switching_cost=1)
+        found[name] = (both - 10) / min(paper)
+    worst = max(found, key=lambda name: found[name])
+    return Finding(
+        f"ranking-ucb2 has at most {found[worst]:.2f} times the regret of the better one plus 10, "
+        f"on {worst}",
+        verdict(found[worst] <= 1),
+    )
+
+
+BEST_OF_BOTH = Claim(
+    name="best-of-both",
+    place="section 8, the end (left open)",
+    statement="Some method has the better performance of pi_ucb and pi_low, according to the gap.",
+    method="RankingUCB2 against both with unit cost, 60 runs: two policies with seven gaps from 0 "
+    "to 0.3, T = 10^4, where pi_low is the better one, and Figure 2's family, T = 1,000, where "
+    "pi_ucb is; at most the better mean regret plus 10.",
+    expected="holds",
+    slack="A third more regret passes; either of the two in its place fails.",
+    check=_check_best_of_both,
+)
+
+
+def _check_joint() -> Finding:
+    horizons = [10**4, 10**5, 10**6]
+    study = replicate(
+        lambda seed: catalog.random_geometric(4, 3, seed),
+        lambda drawn, _: JointRanking(drawn.arms, 3),
+        horizons[-1],
+        runs=40,
+        seed=0,
+        checkpoints=horizons,
+    )
+    regrets = np.maximum(study.regret("learner"), 0)
+    rates = [estimate(regrets[:, place] / rounds) for place, rounds in enumerate(horizons)]
+    listed = ", ".join(f"{float(rate.mean):.4f}" for rate in rates)
+    return Finding(
+        f"regret against ghost a round, where it is not negative: {listed} at T = 10^4, 10^5, 10^6",
+        verdict(bool(rates[0].mean > 2 * rates[1].mean > 4 * rates[2].mean)),
+    )
+
+
+JOINT = Claim(
+    name="joint-learning",
+    place="section 9 (left open)",
+    statement="Ranking and cutoff can be learned together, with regret against the best ranking "
+    "policy that grows more slowly than T.",
+    method="JointRanking, which does not know the order, on random geometric instances of four "
+    "arms, 40 runs: the regret per round has to fall by half for each tenfold of time.",
+    expected="holds",
+    slack="Any constant factor passes; a learner that stays with one cycle fails.",
+    check=_check_joint,
+)
