@@ -12,10 +12,15 @@ import pytest
 import fallow
 from fallow.cli import app
 from fallow.learners.registry import LEARNERS
+from reproduction.claims.registry import CLAIMS
 
 ROOT = Path(__file__).parent.parent
 PAPER_MAP = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\|.*\| `([\w.]+)` \| `(\w+\.py)::(\w+)` \|$", PAPER_MAP, flags=re.MULTILINE)
+ROWS = re.findall(
+    r"^\|.*\| `([\w.]+)` \| (?:`(\w+\.py)::(\w+)` )?\| (?:`([a-z0-9-]+)` )?\|$",
+    PAPER_MAP,
+    flags=re.MULTILINE,
+)
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
@@ -23,8 +28,10 @@ def test_every_row_of_the_paper_map_is_read() -> None:
     assert len(ROWS) == PAPER_MAP.count("\n| ") - 1
 
 
-@pytest.mark.parametrize(("code", "file", "test"), ROWS, ids=[row[2] for row in ROWS])
-def test_the_paper_map_points_to_code_and_tests(code: str, file: str, test: str) -> None:
+@pytest.mark.parametrize(("code", "file", "test", "claim"), ROWS)
+def test_the_paper_map_points_to_code_and_evidence(
+    code: str, file: str, test: str, claim: str
+) -> None:
     module = code.split(".")
     found: object = fallow
     for name in module[1:]:
@@ -32,7 +39,21 @@ def test_the_paper_map_points_to_code_and_tests(code: str, file: str, test: str)
             importlib.import_module(code.rpartition(".")[0])
         found = getattr(found, name)
     assert callable(found)
-    assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8")
+    assert test or claim
+    if test:
+        assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8")
+    assert claim in {"", *(each.name for each in CLAIMS)}
+
+
+def test_every_claim_has_its_row() -> None:
+    assert {claim for *_, claim in ROWS} - {""} == {claim.name for claim in CLAIMS}
+
+
+def test_rows_say_where_the_paper_is_wrong() -> None:
+    rows = [line for line in PAPER_MAP.splitlines() if line.startswith("| ")]
+    for claim in CLAIMS:
+        if claim.expected == "does not hold":
+            assert any("Wrong" in row for row in rows if f"| `{claim.name}` |" in row), claim.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

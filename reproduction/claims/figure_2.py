@@ -86,7 +86,7 @@ LIKELY = 0.05
 
 
 def _check_printed() -> Finding:
-    drawn = {each.reading: each for each in scan(runs=1000)}
+    drawn = {each.reading: each for each in scan()}
     text, printed = drawn[TEXT], drawn[PRINTED_BY]
     fits = text.figure_2.chance >= LIKELY
     committing = sum(each.reading.cut_stage == "commit" for each in drawn.values() if _fits(each))

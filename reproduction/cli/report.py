@@ -37,6 +37,7 @@ def report_command(
         from fallow.studies.workers import local_workers
         from reproduction.claims.claim import run as check
         from reproduction.claims.registry import CLAIMS
+        from reproduction.readings import scan
         from reproduction.report.content import DRAWS, Content, compare_planners
         from reproduction.report.experiment import ends_csv, read_experiment
         from reproduction.report.page import html
@@ -62,7 +63,8 @@ def report_command(
             findings = check(CLAIMS, bar.advance)
         with progress_bar("instances for the planners", DRAWS, kept) as bar:
             planners = compare_planners(bar.advance)
-        content = Content(results, findings, planners, table)
+        readings = scan()
+        content = Content(results, findings, planners, readings, table)
         write_whole(out / "ends.csv", ends_csv(results).encode())
         write_whole(out / "index.html", html(content).encode())
         print(f"{out / 'index.html'}: open it in a browser")

@@ -13,6 +13,7 @@ from fallow.planners.cycle import Plan
 from fallow.planners.optimal import optimal
 from fallow.planners.plan import plan
 from reproduction.claims.claim import Claim, Finding
+from reproduction.readings import Drawn
 from reproduction.report.experiment import Experiment
 from reproduction.tournament import Standing
 
@@ -38,6 +39,7 @@ class Content:
     results: Sequence[Experiment]
     findings: Sequence[tuple[Claim, Finding]]
     planners: Sequence[PlannerRow]
+    readings: Sequence[Drawn]
     standings: Sequence[Standing] = ()
 
 

@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 from fallow import catalog
 from fallow.planners.ranking import transition_totals
 from reproduction.claims.claim import count_verdicts
+from reproduction.errata import ERRATA
 from reproduction.figures import heat_figure, transition_figure
+from reproduction.report import readings
 from reproduction.report.comparison import compare_with_paper, tabulate
 from reproduction.report.content import Content
 from reproduction.report.exhibit import Exhibit, draw_exhibit
@@ -38,6 +40,10 @@ def html(content: Content) -> str:
         sections="\n".join(_sections(content.results)),
         comparisons=_table(compared.head, compared.rows),
         notes="\n".join(f"<li>{escape(note)}</li>" for note in compared.notes),
+        errata="\n".join(_errata()),
+        readings_described=escape(readings.describe()),
+        readings=_table(readings.HEAD, readings.rows(content.readings)),
+        readings_concluded=escape(readings.CONCLUSION),
         claim_counts=count_verdicts(content.findings),
         claims="\n".join(_claim_rows(content)),
         draws=content.planners[0].draws,
@@ -108,6 +114,15 @@ learners on {len(families)} families, {runs} runs of {horizons} rounds, seeds {s
 <div class=exhibits>
 {exhibit.html()}
 </div>"""
+
+
+def _errata() -> Iterator[str]:
+    for place, wrong, shown, claim in ERRATA:
+        link = f' <a href="#{claim}">measured</a>' if claim else ""
+        yield (
+            f"<li><span class=place>{escape(place)}</span> {escape(wrong)}<br>\n{escape(shown)}"
+            f"{link}</li>"
+        )
 
 
 def _claim_rows(content: Content) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The comparison with the paper as a page of the documentation."""
 
 from reproduction.claims.claim import count_verdicts
+from reproduction.errata import ERRATA, Erratum
+from reproduction.report import readings
 from reproduction.report.comparison import compare_with_paper, tabulate
 from reproduction.report.content import Content
 from reproduction.report.experiment import EXPERIMENT
@@ -12,7 +14,12 @@ Written by `python -m reproduction report`, which `make demo` runs; do not edit.
 writes two more files into its folder (`report/` for `make demo`): `index.html` with all figures,
 and `ends.csv` with regret, switches and share of the optimum where each curve ends.
 
-## Published values and ours
+## Errata
+
+Where the paper is wrong: in the first line what is so, in the second the smallest counterexample
+that we know, and the claim below that measures it.
+"""
+PUBLISHED = """## Published values and ours
 
 Regret against ghost after T rounds, with the cost of switches. Published values are read off the
 printed figures, with their band or the error of reading. Ours are means over runs with 95 %
@@ -28,25 +35,42 @@ def markdown(content: Content) -> str:
     """Return the page; the same numbers give the same text."""
     compared = tabulate(compare_with_paper(content.results))
     claims = [
-        (claim.origin, claim.statement, finding.measured, finding.verdict)
+        (claim.name, claim.origin, claim.statement, finding.measured, finding.verdict)
         for claim, finding in content.findings
     ]
     return "\n".join(
         (
             INTRODUCTION,
+            *(_list_erratum(number, each) for number, each in enumerate(ERRATA, start=1)),
+            "",
+            PUBLISHED,
             *markdown_table(compared.head, compared.rows),
             "",
             *(f"{number}. {note}" for number, note in enumerate(compared.notes, start=1)),
+            "",
+            "## Figure 2: which reading of pi_low was drawn",
+            "",
+            readings.describe(),
+            "",
+            *markdown_table(readings.HEAD, readings.rows(content.readings)),
+            "",
+            readings.CONCLUSION,
             "",
             "## The claims",
             "",
             f"{count_verdicts(content.findings)}. `python -m reproduction claims` checks them "
             "alone, and says how.",
             "",
-            *markdown_table(("place", "claim", "measured", "verdict"), claims),
+            *markdown_table(("name", "place", "claim", "measured", "verdict"), claims),
             "",
             EXPERIMENTS,
             *markdown_table(EXPERIMENT, [result.cells() for result in content.results]),
             "",
         )
     )
+
+
+def _list_erratum(number: int, erratum: Erratum) -> str:
+    claim = f" (`{erratum.claim}`)" if erratum.claim else ""
+    indent = " " * len(f"{number}. ")
+    return f"{number}. **{erratum.place}.** {erratum.wrong}\n{indent}{erratum.shown}{claim}"
