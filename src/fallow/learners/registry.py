@@ -1,15 +1,15 @@
 """Learners by name, told what their algorithms may know of the instance and no more."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
-from fallow.learners import CheckedLearner, Doubling, Follow, RankThenCut, Rotation
-from fallow.learners.checked_learner import accepted
+from fallow.learners import CheckedLearner, Doubling, Follow, LowSwitch, RankThenCut, Rotation
+from fallow.learners.checked_learner import accepted, check_learner_class
 from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
 
@@ -41,11 +41,11 @@ def _rank_then_cut(
     delta: float = 0.1,
     max_delay: int | None = None,
     budget: int | None = None,
-    then: str = "low-switch",
+    then: type[CheckedLearner] = LowSwitch,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> RankThenCut:
-    second: Any = find_learner(then, "then")
-    return RankThenCut(arms, horizon, delta, max_delay, budget, second, **options)
+    _check_options("then", then, options, gives=["order", "horizon", "delta"])
+    return RankThenCut(arms, horizon, delta, max_delay, budget, then, **options)
 
 
 def _doubling(
@@ -54,13 +54,22 @@ def _doubling(
     delays: list[int],
     max_delay: int | None,
     seed: int,
-    of: str = "low-switch",
+    of: type[CheckedLearner] = LowSwitch,
     first_horizon: int = 128,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Doubling:
-    restarted: Any = find_learner(of, "of")
     facts = {"arms": arms, "order": order, "delays": delays, "max_delay": max_delay, "seed": seed}
-    return Doubling(restarted, first_horizon, **accepted(restarted, facts), **options)
+    _check_options("of", of, options, gives=["horizon", *facts])
+    return Doubling(of, first_horizon, **accepted(of, facts), **options)
+
+
+def _check_options(
+    argument: str, cls: type[CheckedLearner], options: Mapping[str, Any], gives: Sequence[str]
+) -> None:
+    if not isinstance(options, Mapping):
+        rule = f"a table of parameters of {cls.__name__}"
+        raise ValueError(f"options must be {rule}, got {checks.short(options)}")
+    check_learner_class(argument, cls, options, gives)
 
 
 def _exported() -> dict[str, type[CheckedLearner]]:
@@ -87,6 +96,9 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
     }
 )
 """How each learner is made; the last four follow a plan made with full knowledge."""
+
+MADE_OF = ("then", "of")
+"""Parameters that name another learner."""
 
 TOLD: Mapping[str, Callable[[Instance, int, int], object]] = MappingProxyType(
     {
@@ -121,6 +133,14 @@ def find_learner(name: str, what: str = "a learner") -> Callable[..., Learner]:
     return LEARNERS[name]
 
 
+def _find_class(argument: str, name: str) -> type[CheckedLearner]:
+    """Return the class of learners that another is made of."""
+    found: Any = find_learner(checks.text(argument, name), argument)
+    if not isinstance(found, type):
+        raise ValueError(f"{argument} must be a learner with a class of its own, got {name!r}")
+    return found
+
+
 def free_parameters(name: str) -> list[str]:
     """Return the parameters of a learner that a user may set."""
     return [each for each in signature(find_learner(name)).parameters if each not in TOLD]
@@ -129,7 +149,7 @@ def free_parameters(name: str) -> list[str]:
 def learner_factory(
     name: str,
     horizon: int,
-    parameters: Mapping[str, object] = MappingProxyType({}),
+    parameters: Mapping[str, Any] = MappingProxyType({}),
     told: Mapping[str, object] = MappingProxyType({}),
 ) -> Callable[[Instance, int], Learner]:
     """Return a function from an instance and a seed to a fresh learner.
@@ -147,13 +167,16 @@ def learner_factory(
     make = find_learner(name)
     wanted = [argument for argument in signature(make).parameters if argument in TOLD]
     checks.arguments(name, make, parameters, supplied=wanted)
+    given = dict(parameters)
+    if make in (_rank_then_cut, _doubling):  # found now, since a worker knows no names
+        given |= {each: _find_class(each, given[each]) for each in MADE_OF if each in given}
 
     def build(instance: Instance, seed: int) -> Learner:
         facts = {
             argument: told.get(argument, TOLD[argument](instance, horizon, seed))
             for argument in wanted
         }
-        learner = make(**facts, **parameters)
+        learner = make(**facts, **given)
         for method in ("ask", "tell"):
             if not callable(getattr(learner, method, None)):
                 raise ValueError(f"{name} must have a method {method}, got {type(learner)}")

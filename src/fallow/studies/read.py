@@ -11,7 +11,7 @@ import numpy as np
 
 from fallow import catalog, checks, user_code
 from fallow.instance import Instance
-from fallow.learners.registry import LEARNERS, free_parameters
+from fallow.learners.registry import LEARNERS, MADE_OF, free_parameters
 from fallow.rewards import CONCENTRATION, NAMES, draws, find_rewards
 from fallow.simulate import checked_horizon
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
@@ -116,7 +116,8 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
 def _user_names(
     source: Mapping[str, Any], learners: Mapping[str, LearnerSpec], law: str
 ) -> list[str]:
-    names = [source.get("catalog", ""), *(each.learner for each in learners.values()), law]
+    of_learners = (name for each in learners.values() for name in each.names)
+    names = [source.get("catalog", ""), *of_learners, law]
     return sorted(filter(user_code.is_user_code, set(names)))
 
 
@@ -173,6 +174,9 @@ def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec
         if "learner" not in inner.values and name not in LEARNERS:
             raise inner.mistake(f"{inner.name('learner')} must be given, got nothing")
         learners[name] = LearnerSpec(learner, inner.take_given(free_parameters(learner)))
+        for key in MADE_OF:
+            if key in learners[name].parameters:
+                inner.take(key, lambda key, value: find_name(key, value, list(LEARNERS)))
         inner.end()
     if not learners:
         raise table.mistake("learners must hold at least one table, got none")
@@ -231,7 +235,7 @@ def _check_points(spec: Spec, table: Table) -> None:
             for name, learner in spec.learners.items():
                 place = ("learners", name)
                 make = here.factory(learner)
-                if learner.parameters or user_code.is_user_code(learner.learner):
+                if learner.parameters or any(map(user_code.is_user_code, learner.names)):
                     make(instance, 0)
         except (Exception, SystemExit) as error:
             if user_code.is_from_user_code(error):

@@ -11,7 +11,7 @@ from typing import Any, cast
 from fallow import catalog
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.learners.registry import learner_factory
+from fallow.learners.registry import MADE_OF, learner_factory
 from fallow.planners.plan import optimum_or_bound
 from fallow.planners.ranking import ghost
 from fallow.rewards import Rewards, find_rewards
@@ -44,6 +44,12 @@ class LearnerSpec:
 
     learner: str
     parameters: Mapping[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """Its own name, and that of the learner that it is made of, if any."""
+        inner = (self.parameters[key] for key in MADE_OF if key in self.parameters)
+        return [self.learner, *(name for name in inner if isinstance(name, str))]
 
 
 @dataclass(frozen=True)
