@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from inspect import signature
 from pathlib import Path
 
 import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.intervals import estimate, format_estimate
-from fallow.learners.registry import LEARNERS
+from fallow.learners.registry import LEARNERS, knowledge
 from fallow.planners.optimal import within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.simulate import simulate
@@ -176,8 +175,8 @@ def describe_knowledge(learners: Sequence[str]) -> str:
     """Say which learners are told what beside the number of arms, as their arguments have it."""
     told: dict[str, list[str]] = {}
     for learner in learners:
-        arguments = signature(LEARNERS[learner]).parameters if learner in LEARNERS else {}
-        for argument in KNOWLEDGE.keys() & arguments.keys():
+        arguments = knowledge(learner) if learner in LEARNERS else []
+        for argument in KNOWLEDGE.keys() & set(arguments):
             told.setdefault(argument, []).append(learner)
     return " ".join(
         f"Told {what}: {', '.join(told[argument])}."

@@ -9,7 +9,7 @@ from typing import Any
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
 from fallow.learners import CheckedLearner, Doubling, Follow, LowSwitch, RankThenCut, Rotation
-from fallow.learners.checked_learner import accepted, check_learner_class
+from fallow.learners.checked_learner import check_learner_class
 from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
 
@@ -49,18 +49,13 @@ def _rank_then_cut(
 
 
 def _doubling(
-    arms: int,
-    order: list[int],
-    delays: list[int],
-    max_delay: int | None,
-    seed: int,
     of: type[CheckedLearner] = LowSwitch,
     first_horizon: int = 128,
     options: Mapping[str, Any] = MappingProxyType({}),
+    **facts: Any,
 ) -> Doubling:
-    facts = {"arms": arms, "order": order, "delays": delays, "max_delay": max_delay, "seed": seed}
     _check_options("of", of, options, gives=["horizon", *facts])
-    return Doubling(of, first_horizon, **accepted(of, facts), **options)
+    return Doubling(of, first_horizon, **facts, **options)
 
 
 def _check_options(
@@ -143,7 +138,25 @@ def _find_class(argument: str, name: str) -> type[CheckedLearner]:
 
 def free_parameters(name: str) -> list[str]:
     """Return the parameters of a learner that a user may set."""
-    return [each for each in signature(find_learner(name)).parameters if each not in TOLD]
+    arguments = signature(find_learner(name)).parameters.values()
+    named = [each.name for each in arguments if each.kind is not each.VAR_KEYWORD]
+    return [each for each in named if each not in TOLD]
+
+
+def knowledge(name: str, parameters: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+    """Return what a learner is told, by argument: what it, or the one it restarts, asks for.
+
+    Examples
+    --------
+    >>> knowledge("low-switch"), knowledge("doubling")
+    (['order', 'horizon'], ['order'])
+    """
+    make = find_learner(name)
+    if make is not _doubling:
+        return [each for each in signature(make).parameters if each in TOLD]
+    restarted = _find_class("of", parameters["of"]) if "of" in parameters else LowSwitch
+    asked = signature(restarted).parameters
+    return [each for each in asked if each in TOLD and each != "horizon"]
 
 
 def learner_factory(
@@ -165,7 +178,7 @@ def learner_factory(
     Block(arms=(0,), plays=17)
     """
     make = find_learner(name)
-    wanted = [argument for argument in signature(make).parameters if argument in TOLD]
+    wanted = knowledge(name, parameters)
     checks.arguments(name, make, parameters, supplied=wanted)
     given = dict(parameters)
     if make in (_rank_then_cut, _doubling):  # found now, since a worker knows no names
