@@ -6,7 +6,7 @@ READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
 INSTALL := install --quiet --disable-pip-version-check
 
-# Half a minute on two cores. Results of older code would be refused, so they are run anew.
+# A minute on two cores. Results of older code would be refused, so they are run anew.
 demo: $(READY)
 	rm -rf report/results
 	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
