@@ -17,6 +17,7 @@ from fallow.intervals import estimate, format_estimate
 from fallow.learners.registry import LEARNERS, knowledge
 from fallow.planners.optimal import within_reach
 from fallow.planners.plan import MAX_STATES
+from fallow.rewards import find_rewards
 from fallow.simulate import simulate
 from fallow.studies.folder import read_results
 from fallow.studies.result import Result
@@ -136,7 +137,8 @@ def _seconds(spec: Spec, learner: str) -> float:
     for _ in range(2):
         start = time.perf_counter()
         fresh = here.factories()[learner](instance, 0)
-        simulate(instance, fresh, here.horizon, 0, here.rewards, [here.horizon])
+        rewards = find_rewards(here.rewards)
+        simulate(instance, fresh, here.horizon, 0, rewards, [here.horizon], here.concentration)
         times.append(time.perf_counter() - start)
     return min(times)
 

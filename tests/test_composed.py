@@ -1,10 +1,13 @@
 """Learners that are made of others, as specs name them."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from fallow import catalog
+from fallow import Block, Instance, LowSwitch, Outcome, catalog, learners, simulate
+from fallow.learners import Doubling, RankingUCB2, RankThenCut
 from fallow.studies.engine import Part, play_parts
 from fallow.studies.read import load_spec
 from fallow.studies.spec import Spec
@@ -44,16 +47,30 @@ def test_options_reach_the_learner_that_another_is_made_of(tmp_path: Path) -> No
     ("old", "new", "message"),
     [
         ("alpha", "alhpa", "line 6: learners.x: a parameter of RankingUCB2 must be one of alpha"),
-        ("ranking-ucb2", "ucb", "line 8: learners.x.then must be one of ucb1, "),
+        ("ranking-ucb2", "ucb", "line 8: learners.x.then must be one of anytime-low-switch, low-"),
         ('"ranking-ucb2"', "3", "line 8: learners.x.then must be text, got 3"),
-        ("ranking-ucb2", "ghost", "line 8: learners.x.then must be a learner with a class of its"),
-        ("ranking-ucb2", "rotation", "learners.x.then must be a learner with an argument order"),
+        (
+            "ranking-ucb2",
+            "ghost",
+            "line 8: learners.x.then must be one of anytime-low-switch, l.*ghost",
+        ),
+        (
+            "ranking-ucb2",
+            "rotation",
+            "learners.x.then must be one of anytime-low-switch, l.*rotation",
+        ),
         ("ranking-ucb2", "mine:X", "line 8: learners.x.then must not be Python code unless you"),
         ("{ alpha = 0.5 }", "3", "line 9: learners.x.options must be a table of parameters of R"),
-        ("alpha", "delta", "line 6: learners.x: a parameter of RankingUCB2 must be one of alpha"),
-        ("low-switch", "ranking-ucb", "line 12: learners.y.of must be a learner with an argument"),
-        ("cut_stage", "order", "line 10: learners.y: a parameter of LowSwitch must be one of d"),
-        ('"commit"', '"late"', "line 10: learners.y: cut_stage must be one of race, commit, got"),
+        ("alpha", "delta", "line 9: learners.x.options must not hold delta, which RankingUCB2 is"),
+        (
+            "low-switch",
+            "ranking-ucb",
+            "line 12: learners.y.of must be one of explore-then-commit, low",
+        ),
+        ("cut_stage", "order", "line 13: learners.y.options must not hold order, which LowSwitch"),
+        ("alpha = 0.5", "alpha = 5", "line 9: learners.x.options.alpha must lie strictly between"),
+        ("alpha = 0.5", "alpha = 1979-05-27", "line 9: learners.x.options must be of numbers, te"),
+        ('"commit"', '"late"', "line 13: learners.y.options.cut_stage must be one of race, comm"),
     ],
 )
 def test_mistakes_in_a_learner_that_another_is_made_of_are_named(
@@ -80,3 +97,84 @@ def test_a_learner_of_ones_own_may_be_the_second(tmp_path: Path) -> None:
     assert (batches[0].result.rewards[0] == plain.play(0).rewards[0]).all()
     (tmp_path / "second_of_ours.py").write_text(code + "# changed\n")
     assert load_spec(path, allow_imports=True).digest() != spec.digest()
+
+
+def test_parameters_of_ones_own_may_be_called_as_in_learners_made_of_others(
+    tmp_path: Path,
+) -> None:
+    code = "from fallow.learners import RankingUCB2\n"
+    code += "class Own(RankingUCB2):\n"
+    code += "    def __init__(self, order, of=3, then='x'):\n"
+    code += "        super().__init__(order)\n        self.of, self.then = of, then\n"
+    (tmp_path / "own_parameters.py").write_text(code)
+    path = tmp_path / "spec.toml"
+    head = COMPOSED.partition("[learners")[0]
+    path.write_text(head + '[learners.x]\nlearner = "own_parameters:Own"\nof = 5\nthen = "a:b"\n')
+    spec = load_spec(path, allow_imports=True)
+    learner: Any = spec.factories()["x"](catalog.figure2(seed=0), 0)
+    assert (learner.of, learner.then) == (5, "a:b")
+
+
+def test_the_second_learner_is_told_what_it_asks_for(tmp_path: Path) -> None:
+    """Arms, the bound on delays and a seed of its own, as any learner is."""
+    code = "from fallow.learners import RankingUCB2\n"
+    code += "class Asking(RankingUCB2):\n"
+    code += "    def __init__(self, order, arms, max_delay, seed):\n"
+    code += "        super().__init__(order)\n        self.max_delay, self.seed = max_delay, seed\n"
+    (tmp_path / "asking.py").write_text(code)
+    path = tmp_path / "spec.toml"
+    text = COMPOSED.replace("ranking-ucb2", "asking:Asking").replace("alpha = 0.5", "")
+    path.write_text(text)
+    make = load_spec(path, allow_imports=True).factories()["x"]
+    learner: Any = make(catalog.figure2(seed=0), 17)
+    assert learner.options == {"seed": 17}
+    assert learner._second(range(7), 10).max_delay == learner.max_delay == 6
+
+
+def test_doubling_of_rank_then_cut_counts_the_rounds_of_ranking() -> None:
+    learner = Doubling(RankThenCut, 256, arms=2, max_delay=1, then=RankingUCB2, alpha=0.5)
+    instance = Instance([[0.2, 0.9], [0.1, 0.1]])
+    ranked: list[int] = []
+    for _ in range(3):
+        life = learner.learner
+        assert isinstance(life, RankThenCut)
+        assert life.then is RankingUCB2
+        while learner.learner is life:
+            simulate(instance, Once(learner), 10**6, seed=len(ranked))
+        ranked.append(life.ranking_rounds)
+    assert learner.ranking_rounds == sum(ranked) > 0
+
+
+class Once:
+    """Hands on one block of a learner, and then idles to the horizon."""
+
+    def __init__(self, learner: Doubling) -> None:
+        self.learner, self.told = learner, False
+
+    def ask(self) -> Block:
+        return Block((0,), 10**7) if self.told else self.learner.ask()
+
+    def tell(self, block: Block, outcome: Outcome) -> None:
+        self.learner.tell(block, outcome)
+        self.told = True
+
+
+def test_options_are_checked_before_anything_is_ranked() -> None:
+    with pytest.raises(ValueError, match="confidence_scale must be finite and above 0, got -1"):
+        RankThenCut(7, 10**6, max_delay=6, confidence_scale=-1)
+
+
+def test_ranking_gets_all_of_delta_where_the_second_learner_takes_none() -> None:
+    assert RankThenCut(3, 100, 0.2).ranker.delta == 0.1
+    assert RankThenCut(3, 100, 0.2, then=RankingUCB2).ranker.delta == 0.2
+
+
+def test_options_are_the_learners_own() -> None:
+    """What the caller changes later does not matter, and a range can be saved."""
+    order = np.array([2, 0, 1])
+    learner = Doubling(LowSwitch, 4, order=order)
+    order[:] = 0
+    learner._start(8)
+    assert learner.learner.parameters()["order"] == (2, 0, 1)
+    ranged = Doubling(LowSwitch, order=range(3))
+    assert learners.load(ranged.state()).state() == ranged.state()

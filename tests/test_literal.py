@@ -213,7 +213,7 @@ def test_options_of_the_second_learner_are_handed_on() -> None:
         ),
         (
             lambda: rank_then_cut(3, 10, then=len),
-            "then must be a class of fallow.learners or one that",
+            "then must be a class of learners that extends Checked",
         ),
         (
             lambda: RankThenCut(3, 10, then=BanditRanker),

@@ -44,6 +44,7 @@ confidence_scale = 0.05
 """
 
 
+GENERATOR = np.random.default_rng(0)
 WRONG_LAWS = """
 def short(means, generator):
     return means[1:]
@@ -190,21 +191,37 @@ def test_coins_of_ones_own_give_the_regret_of_bernoulli_rewards() -> None:
 
 
 WRONG: list[tuple[Any, str]] = [
-    (None, "rewards drawn must be a list of numbers, at least one, got None"),
-    (0.5, "rewards drawn must be a list of numbers, at least one, got 0.5"),
-    (["a"], r"rewards drawn must be a list of numbers, at least one, got \['a'\]"),
-    (np.array([True]), "rewards drawn must be a list of numbers, at least one, got array"),
-    ([0.5, 0.5], "rewards drawn must be one for each mean, got 2 for 1 means"),
-    ([1.5], r"rewards drawn must lie in \[0, 1\], got 1.5 for a mean of 0.9"),
-    ([-0.1], r"rewards drawn must lie in \[0, 1\], got -0.1 for a mean of 0.9"),
-    ([math.nan], r"rewards drawn must lie in \[0, 1\], got nan for a mean of 0.9"),
+    (None, "rewards drawn by wrong must be a list of numbers, at least one, got None"),
+    (0.5, "rewards drawn by wrong must be a list of numbers, at least one, got 0.5"),
+    (["a"], r"rewards drawn by wrong must be a list of numbers, at least one, got \['a'\]"),
+    ([0.5, 0.5], "rewards drawn by wrong must be one for each mean, got 2 for 1 means"),
+    ([1.5], r"rewards drawn by wrong must lie in \[0, 1\], got 1.5 for a mean of 0.9"),
+    ([-0.1], r"rewards drawn by wrong must lie in \[0, 1\], got -0.1 for a mean of 0.9"),
+    ([math.nan], r"rewards drawn by wrong must lie in \[0, 1\], got nan for a mean of 0.9"),
 ]
 
 
 @pytest.mark.parametrize(("drawn", "message"), WRONG)
 def test_wrong_laws_are_refused(drawn: Any, message: str) -> None:
+    def wrong(*_: object) -> Any:
+        return drawn
+
     with pytest.raises(ValueError, match=message):
-        simulate(UNCERTAIN, UCB1(2), 10, seed=0, rewards=lambda *_: drawn)
+        simulate(UNCERTAIN, UCB1(2), 10, seed=0, rewards=wrong)
+
+
+def test_a_comparison_with_uniform_numbers_is_a_law() -> None:
+    """Its rewards are true and false, the most natural way to write Bernoulli's law."""
+    many = draws(lambda means, generator: generator.random(len(means)) < means, GENERATOR).many
+    assert 0.45 < many(0.5, 10**5) / 10**5 < 0.55
+    assert many(1.0, 7) == 7
+
+
+def test_many_runs_do_not_warn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "SLOW_DRAWS", 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        replicate(UNCERTAIN, lambda *_: LowSwitch([0, 1], 300), 300, 2, 0, 1, rewards="beta")
 
 
 def test_a_block_that_costs_all_its_pulls_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +324,10 @@ def test_changed_code_of_a_law_changes_the_hash(module: str) -> None:
     ("law", "message"),
     [
         ("arround", "must define arround, got no such name; did you mean 'around'"),
-        ("short", "rewards must draw a reward in .* got ValueError: rewards drawn must be a list"),
+        (
+            "short",
+            "rewards must draw a reward in .* got ValueError: rewards drawn by short must be one",
+        ),
         ("alone", "rewards must draw a reward in .* got TypeError: alone.. takes 1 positional"),
         ("breaks", r"rewards must draw a reward in .* got IndexError: .*\.py, line 16"),
     ],

@@ -181,7 +181,7 @@ MISTAKES = [
     (
         "seed = 1",
         "seed = 1\nconcentration = 5",
-        "line 6: concentration must stand beside rewards = 'beta', got rewards = 'none'",
+        "line 6: concentration must come with rewards = 'beta', got rewards = 'none'",
     ),
     (
         '"none"',

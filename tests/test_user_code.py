@@ -272,7 +272,11 @@ def test_a_learner_is_told_what_its_arguments_ask_for(project: str) -> None:
         ("RoundRubin", "", "must define RoundRubin, got no such name; did you mean 'RoundRobin'"),
         ("no_instance", "", "must have a method ask, got <class 'int'>"),
         ("number", "", "must be a class or a function, got 7"),
-        ("RoundRobin", "plays = 2020-01-01", "must be a number, text, true, false or a list, got"),
+        (
+            "RoundRobin",
+            "plays = 2020-01-01",
+            "must be of numbers, text, true, false, lists or table",
+        ),
         ("two_songs", "", "must be given its parameter 'better'"),
         ("", "", "a name must be like module:Name, got"),
     ],

@@ -136,9 +136,10 @@ def whole_number(argument: str, value: int, minimum: int) -> int:
 def one_of(what: str, value: str, allowed: Iterable[str]) -> None:
     """Check that a name is known, and suggest the nearest if it is not."""
     known = list(allowed)
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(
-            f"{what} must be one of {', '.join(known)}, got {value!r}{suggestion(value, known)}"
+            f"{what} must be one of {', '.join(known)}, got {short(value)}"
+            f"{suggestion(value, known)}"
         )
 
 
@@ -166,7 +167,7 @@ def arguments(
 ) -> None:
     """Check that names given are arguments of a function, and that none is missing.
 
-    Arguments that are supplied anyway must not be given.
+    Arguments that are supplied anyway must not be given. A function with **names takes any other.
     """
     parameters = signature(function).parameters.values()
     known = {
@@ -174,7 +175,10 @@ def arguments(
         for each in parameters
         if each.name not in supplied and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
     }
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
     for name in given:
+        if takes_any and name not in supplied:
+            continue
         if not known:
             raise ValueError(f"{what} must have no parameters, got {name!r}")
         one_of(f"a parameter of {what}", name, known)

@@ -17,7 +17,6 @@ from fallow.instance import Instance
 from fallow.learners.policy import age
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
-from fallow.rewards import draws
 
 
 class BanditEnv(gymnasium.Env[IntArray, np.int64]):
@@ -82,7 +81,7 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
             )
         arm = int(action)
         mean = float(self.instance.means[arm, self._delays[arm] - 1])
-        reward = draws("bernoulli", self.np_random).one(mean)
+        reward = float(self.np_random.random() < mean)
         self._pulls += 1
         self._earned += mean
         self._delays = age(self._delays, arm, self.instance.max_delay)

@@ -250,9 +250,10 @@ def _shares_lost(
 
 def _is_one_an_arm(decay: object) -> bool:
     """Tell decays of several arms from the values of one: they are not plain numbers."""
-    if not isinstance(decay, list | tuple | np.ndarray):
-        return False
-    return any(callable(each) or isinstance(each, list | tuple | np.ndarray) for each in decay)
+    if isinstance(decay, np.ndarray):
+        return decay.ndim == 2
+    rows = decay if isinstance(decay, list | tuple) else []
+    return any(callable(each) or isinstance(each, list | tuple | np.ndarray) for each in rows)
 
 
 @contextmanager

@@ -32,6 +32,10 @@ MAX_DRAWS = 10**9
 """Most of them for one position of a block, about a minute's work."""
 
 
+class SlowRewards(UserWarning):
+    """A block costs all its pulls, since their rewards are drawn one by one."""
+
+
 class Draws(NamedTuple):
     """How rewards come from their mean: that of one pull, and the sum of many alike."""
 
@@ -63,11 +67,12 @@ def draws(
     >>> round(many(0.7, 10**6) / 10**6, 2)  # the sum of a million draws
     0.7
     """
+    check_rewards("rewards", rewards)
     if callable(rewards):
-        law = rewards
+        law, name = rewards, law_name(rewards)
         return _one_by_one(
-            law_name(law),
-            lambda mean, count: _checked(law(np.full(count, mean), generator), mean, count),
+            name,
+            lambda mean, count: _checked(name, law(np.full(count, mean), generator), mean, count),
         )
     if rewards == "none":
         return Draws(lambda mean: mean, lambda mean, count: mean * count)
@@ -102,7 +107,7 @@ def are_drawn_one_by_one(rewards: Rewards) -> bool:
 
 def check_rewards(argument: str, rewards: Rewards, own: str = "of means and generator") -> None:
     """Check that rewards are a known name or a function; `own` says what that is."""
-    if not callable(rewards) and rewards not in NAMES:
+    if not callable(rewards) and not (isinstance(rewards, str) and rewards in NAMES):
         raise ValueError(
             f"{argument} must be one of {', '.join(NAMES)}, or a function {own}, got "
             f"{checks.short(rewards)}{checks.suggestion(rewards, NAMES)}"
@@ -131,7 +136,7 @@ def _one_by_one(name: str, draw: Callable[[float, int], FloatArray]) -> Draws:
         nonlocal has_warned
         if mean in (0.0, 1.0):
             return mean * count  # rewards in [0, 1] with this mean are certain
-        if count > MAX_DRAWS:
+        if count >= MAX_DRAWS:
             raise ValueError(
                 f"plays must be at most {MAX_DRAWS:,} with rewards {name!r}, which are drawn one "
                 f"by one, got {count + 1:,}; use rewards 'bernoulli'"
@@ -141,6 +146,7 @@ def _one_by_one(name: str, draw: Callable[[float, int], FloatArray]) -> Draws:
             warnings.warn(
                 f"rewards {name!r} are drawn one by one: a block of {count + 1:,} plays costs all "
                 "its pulls; with 'bernoulli' it would cost two plays",
+                SlowRewards,
                 stacklevel=4,  # where `simulate` is called
             )
         earned = 0.0
@@ -152,12 +158,24 @@ def _one_by_one(name: str, draw: Callable[[float, int], FloatArray]) -> Draws:
     return Draws(total, total)
 
 
-def _checked(drawn: npt.ArrayLike, mean: float, count: int) -> FloatArray:
+def _checked(name: str, drawn: npt.ArrayLike, mean: float, count: int) -> FloatArray:
     """Return what a user's own law has drawn, if it may be."""
-    rewards = checks.numbers("rewards drawn", drawn, dimensions=1)
+    if isinstance(drawn, np.ndarray) and drawn.dtype == bool:
+        drawn = drawn.astype(np.float64)  # as a comparison with uniform numbers gives it
+    what = f"rewards drawn by {name}"
+    rewards = checks.numbers(what, drawn, dimensions=1)
     if len(rewards) != count:
-        raise ValueError(
-            f"rewards drawn must be one for each mean, got {len(rewards)} for {count} means"
-        )
-    checks.shares("rewards drawn", rewards, lambda _: f"for a mean of {mean}")
+        raise ValueError(f"{what} must be one for each mean, got {len(rewards)} for {count} means")
+    checks.shares(what, rewards, lambda _: f"for a mean of {mean}")
     return rewards
+
+
+def try_rewards(argument: str, rewards: Rewards) -> None:
+    """Draw a few rewards, so that a wrong law shows before anything is played."""
+    drawn = draws(rewards, np.random.default_rng(0))
+    try:
+        for mean in (0.1, 0.5, 0.9):
+            drawn.many(mean, 3)
+    except (Exception, SystemExit) as error:
+        rule = "draw a reward in [0, 1] for each mean"
+        raise ValueError(f"{argument} must {rule}, got {user_code.describe_error(error)}") from None

@@ -53,7 +53,7 @@ class Trajectory(ABC):
 
         A plan is taken to earn t times its gain by round t, as if it had been played for ever. A
         trajectory is taken at what it earned itself. It starts rested, as the run does, and at
-        round t may be in the midst of its cycle. So regret against the trajectory of ghost is the
+        round t may be in the middle of its cycle. So regret against the trajectory of ghost is the
         paper's G_t(ghost) - G_t(pi), and differs from regret against the plan by no more than a
         constant.
 
@@ -81,12 +81,7 @@ class Trajectory(ABC):
         """
         rounds = self._check_rounds(at)
         rewards, switches = self._totals(rounds)
-        earned: npt.NDArray[np.floating]
-        if isinstance(reference, Trajectory):
-            earned = reference.expected_reward(rounds)
-        else:
-            earned = rounds * (reference.gain if isinstance(reference, Plan) else reference)
-        return earned - rewards + switching_cost * switches
+        return _earned_by(reference, rounds) - rewards + switching_cost * switches
 
     def frame(self, at: Rounds) -> DataFrame:
         """Return round, expected reward and switches as a polars frame (extra `data`)."""
@@ -123,6 +118,17 @@ class Trajectory(ABC):
 
     @abstractmethod
     def _arrays(self) -> dict[str, npt.NDArray[Any]]: ...
+
+
+def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatArray:
+    """Return what a reference earns by each of these rounds."""
+    if isinstance(reference, Trajectory):
+        try:
+            return reference.expected_reward(rounds)
+        except ValueError as error:
+            raise ValueError(f"reference must have played the rounds asked for: {error}") from None
+    gain = reference.gain if isinstance(reference, Plan) else checks.number("reference", reference)
+    return rounds * np.float64(gain)
 
 
 @dataclass(frozen=True, eq=False)

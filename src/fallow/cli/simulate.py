@@ -32,6 +32,7 @@ from fallow.rewards import (
     Rewards,
     are_drawn_one_by_one,
     find_rewards,
+    try_rewards,
 )
 from fallow.studies import Result, replicate
 from fallow.studies.study import Family
@@ -79,6 +80,7 @@ def simulate_command(
             raise ValueError(f"--learner must name each learner once, got {', '.join(names)}")
         _load_own(rewards)
         law = find_rewards(rewards, "--rewards")
+        try_rewards("--rewards", law)
         if concentration is None:
             concentration = CONCENTRATION
         elif rewards != "beta":

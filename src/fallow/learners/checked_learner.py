@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from inspect import signature
 from typing import Any
 
@@ -90,20 +91,35 @@ def accepted(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, A
 
 
 def check_learner_class(
-    argument: str, cls: type[CheckedLearner], options: Mapping[str, Any], gives: Sequence[str]
+    argument: str,
+    cls: type[CheckedLearner],
+    options: Mapping[str, Any],
+    needs: str,
+    offers: Sequence[str] = (),
 ) -> None:
-    """Check that a class of learners takes what it is given, and these options for all else."""
+    """Check that a class takes what a learner made of it needs to give, and these options.
+
+    What is offered is given where the class asks for it, so it must not be among the options.
+    """
     if not (isinstance(cls, type) and issubclass(cls, CheckedLearner)):
         raise ValueError(
-            f"{argument} must be a class of fallow.learners or one that extends CheckedLearner, "
+            f"{argument} must be a class of learners that extends CheckedLearner, "
             f"got {checks.short(cls)}"
         )
-    taken = accepted(cls, dict.fromkeys(gives))
-    if gives[0] not in taken:
+    given = accepted(cls, dict.fromkeys([needs, *offers]))
+    if needs not in given:
         raise ValueError(
-            f"{argument} must be a learner with an argument {gives[0]}, got {cls.__name__}"
+            f"{argument} must be a learner with an argument {needs}, got {cls.__name__}"
         )
-    checks.arguments(cls.__name__, cls, options, supplied=taken)
+    checks.arguments(cls.__name__, cls, options, supplied=given)
+
+
+def own_copy(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options that no one else can change, of kinds that can be saved."""
+    return {
+        name: list(value) if isinstance(value, range) else deepcopy(value)
+        for name, value in options.items()
+    }
 
 
 def _first_place(cls: type, *names: str) -> int:

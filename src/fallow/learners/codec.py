@@ -103,9 +103,15 @@ class SavedLearner:
             raise ValueError(f"state must be of a {_name(cls)}, got {state['learner']!r}")
         parameters = decode("parameters", state["parameters"])
         _check_parameters(cls, parameters)
-        learner = cls(**parameters)
+        try:
+            learner = cls(**parameters)
+        except TypeError as error:
+            raise ValueError(f"parameters must be arguments of {_name(cls)}: {error}") from None
         fresh = _attributes(learner)
         progress = decode("progress", state["progress"])
+        for name in signature(cls).parameters:
+            if name in progress:
+                raise ValueError(f"progress must not hold {name}, an argument that never changes")
         _check_members("progress", fresh, {**fresh, **progress})
         vars(learner).update(progress)
         return learner

@@ -3,16 +3,17 @@
 from typing import Any
 
 from fallow import checks
-from fallow.learners.checked_learner import CheckedLearner, check_learner_class
+from fallow.learners.checked_learner import CheckedLearner, check_learner_class, own_copy
 from fallow.protocol import Block, Outcome
 
 
 class Doubling(CheckedLearner):
-    """Restarts a learner whenever its horizon is over, with twice the horizon. Anytime.
+    """Restarts a learner whenever its horizon is over, with twice the horizon.
 
     The paper's remark that pi_low need not know T, to the letter: nothing is carried over, and
-    each restart begins from no knowledge. A block that the end of a horizon cuts is played up to
-    there, and its outcome is not told.
+    each restart begins from no knowledge, with the same options, a seed included. A block that the
+    end of a horizon cuts is played up to there, and its outcome is not told; the rest of a cycle
+    that is cut counts as a switch.
 
     Parameters
     ----------
@@ -40,10 +41,16 @@ cut_stage='race')
     """
 
     def __init__(self, of: type[CheckedLearner], first_horizon: int = 128, **options: Any) -> None:
-        check_learner_class("of", of, options, gives=["horizon"])
-        self.of, self.options = of, options
+        check_learner_class("of", of, options, needs="horizon")
+        self.of, self.options = of, own_copy(options)
         self.first_horizon = checks.whole_number("first_horizon", first_horizon, minimum=1)
+        self._ranked = 0  # rounds that earlier lives spent on ranking
         self._start(self.first_horizon)
+
+    @property
+    def ranking_rounds(self) -> int:
+        """Rounds spent on the order of the arms so far, in all lives."""
+        return self._ranked + int(getattr(self.learner, "ranking_rounds", 0))
 
     def _start(self, horizon: int) -> None:
         self.horizon = self.left = horizon
@@ -58,7 +65,8 @@ cut_stage='race')
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.left -= block.pulls
-        if block == self.learner.pending:
+        if block == self.learner.ask():
             self.learner.tell(block, outcome)
         if self.left == 0:
+            self._ranked = self.ranking_rounds
             self._start(2 * self.horizon)

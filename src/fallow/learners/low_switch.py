@@ -17,10 +17,10 @@ CutStage = Literal["race", "commit"]
 class LowSwitch(CheckedLearner):
     """The paper's pi_low: stages of action elimination over the ranking policies pi_1, ..., pi_k.
 
-    Stage s plays each active policy pi_m for T_s / (m |A_s|) + 1 plays, T_s = T^(1 - 2^-s), leaves
-    out the first play, and keeps the policies within 2 C_s of the best average. A policy that is
-    left alone is played to the horizon. The defaults are Algorithm 1 as it is printed; its Figure 2
-    was drawn with rounding="down", cut_stage="commit", as far as can be told from the curve.
+    Stage s plays each active policy pi_m for T_s / (m |A_s|) + 1 plays, rounded to a whole number,
+    T_s = T^(1 - 2^-s), leaves out the first play, and keeps the policies within 2 C_s of the best
+    average. A policy that is left alone is played to the horizon. The defaults are Algorithm 1 as
+    it is printed; its Figure 2 seems to have been drawn with rounding="down", cut_stage="commit".
 
     Parameters
     ----------
@@ -33,14 +33,15 @@ class LowSwitch(CheckedLearner):
     confidence_scale
         Multiplies C_s; the theory has 1.
     rounding
-        Of the plays that count. "up" gives each average the T_s / |A_s| pulls that C_s is made for;
-        "down" gives at least one play, and may give fewer pulls.
+        How the number of plays that count becomes whole. "up" gives each average the T_s / |A_s|
+        pulls that C_s is made for, as Theorem 3 needs; "down" gives at least one play, and may give
+        fewer pulls.
     cut_stage
         What becomes of a stage that the horizon would cut. "race" begins it, as the text has it;
         "commit" gives the rounds that are left to the best policy of the last full stage. Theorem 3
         holds for both: with r* in the race and averages within C_{s-1} of their gains, that policy
-        loses at most 2 C_{s-1} a round, and the proof allows 4 C_{s-1}. A first stage is always
-        begun.
+        loses at most 2 C_{s-1} a round, where the proof allows 4 C_{s-1} (docs/learners.md has the
+        whole argument). A first stage is always begun.
 
     Attributes
     ----------

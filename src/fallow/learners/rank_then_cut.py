@@ -1,10 +1,17 @@
 """The whole system of the paper, from nothing: first the order, then the cutoff."""
 
+from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 from fallow import checks
 from fallow.learners.bandit_ranker import BanditRanker
-from fallow.learners.checked_learner import CheckedLearner, accepted, check_learner_class
+from fallow.learners.checked_learner import (
+    CheckedLearner,
+    accepted,
+    check_learner_class,
+    own_copy,
+)
 from fallow.learners.low_switch import LowSwitch
 from fallow.protocol import Block, Outcome
 
@@ -12,9 +19,10 @@ from fallow.protocol import Block, Outcome
 class RankThenCut(CheckedLearner):
     """BanditRanker (Algorithm 2), then a learner over ranking policies on the order that it found.
 
-    The second learner is told the rounds that are left if it takes a horizon. Each stage gets half
-    of delta, if both take one. The ranking stage may use at most `budget` rounds, half of the
-    horizon by default, since arms with equal baselines never separate.
+    The second learner is told the rounds that are left if it takes a horizon, and the number of
+    arms and the bound on delays if it asks for them. Each stage gets half of delta; ranking gets
+    all of it if the second learner takes none. Ranking may use at most `budget` rounds, half of
+    the horizon by default, since arms with equal baselines never separate.
 
     Parameters
     ----------
@@ -52,13 +60,16 @@ class RankThenCut(CheckedLearner):
     ) -> None:
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
-        check_learner_class("then", then, options, gives=["order", "horizon", "delta"])
-        self.then, self.options = then, options
+        offers = ("horizon", "delta", "arms", "max_delay")
+        check_learner_class("then", then, options, needs="order", offers=offers)
+        self.then, self.options = then, own_copy(options)
         budget = self.horizon // 2 if budget is None else budget
-        self.ranker = BanditRanker(arms, self.delta / 2, max_delay, budget)
+        self._share = self.delta / 2 if "delta" in signature(then).parameters else self.delta
+        self.ranker = BanditRanker(arms, self._share, max_delay, budget)
         self.arms, self.max_delay = self.ranker.arms, self.ranker.max_delay
         self.budget = self.ranker.budget
         self.cutter: CheckedLearner | None = None
+        self._second(range(self.arms), self.horizon)  # so that a wrong option shows at once
         self._enter_second_stage_if_ranked()
 
     @property
@@ -74,12 +85,25 @@ class RankThenCut(CheckedLearner):
     def _enter_second_stage_if_ranked(self) -> None:
         if self.cutter is None and self.ranker.done:
             left = max(self.horizon - self.ranker.pulls, 1)
-            found = {"order": self.ranker.order, "horizon": left, "delta": self.delta / 2}
-            self.cutter = self.then(**accepted(self.then, found), **self.options)
+            self.cutter = self._second(self.ranker.order, left)
+
+    def _second(self, order: Sequence[int], horizon: int) -> CheckedLearner:
+        found = {
+            "order": order,
+            "horizon": horizon,
+            "delta": self._share,
+            "arms": self.arms,
+            "max_delay": self.max_delay,
+        }
+        return self.then(**accepted(self.then, found), **self.options)
+
+    @property
+    def _playing(self) -> CheckedLearner:
+        return self.ranker if self.cutter is None else self.cutter
 
     def _choose(self) -> Block:
-        return (self.cutter or self.ranker).ask()
+        return self._playing.ask()
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        (self.cutter or self.ranker).tell(block, outcome)
+        self._playing.tell(block, outcome)
         self._enter_second_stage_if_ranked()

@@ -1,7 +1,7 @@
 """Learners by name, told what their algorithms may know of the instance and no more."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
 from fallow.learners import CheckedLearner, Doubling, Follow, LowSwitch, RankThenCut, Rotation
-from fallow.learners.checked_learner import check_learner_class
 from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
 
@@ -43,9 +42,10 @@ def _rank_then_cut(
     budget: int | None = None,
     then: type[CheckedLearner] = LowSwitch,
     options: Mapping[str, Any] = MappingProxyType({}),
+    **facts: Any,
 ) -> RankThenCut:
-    _check_options("then", then, options, gives=["order", "horizon", "delta"])
-    return RankThenCut(arms, horizon, delta, max_delay, budget, then, **options)
+    _check_options(RankThenCut, then, options, facts)
+    return RankThenCut(arms, horizon, delta, max_delay, budget, then, **facts, **options)
 
 
 def _doubling(
@@ -54,17 +54,20 @@ def _doubling(
     options: Mapping[str, Any] = MappingProxyType({}),
     **facts: Any,
 ) -> Doubling:
-    _check_options("of", of, options, gives=["horizon", *facts])
+    _check_options(Doubling, of, options, facts)
     return Doubling(of, first_horizon, **facts, **options)
 
 
 def _check_options(
-    argument: str, cls: type[CheckedLearner], options: Mapping[str, Any], gives: Sequence[str]
+    outer: type, inner: type, options: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> None:
+    """Check that options for the inner learner are not for the outer one, and not told anyway."""
     if not isinstance(options, Mapping):
-        rule = f"a table of parameters of {cls.__name__}"
+        rule = f"a table of parameters of {inner.__name__}"
         raise ValueError(f"options must be {rule}, got {checks.short(options)}")
-    check_learner_class(argument, cls, options, gives)
+    for name in options:
+        if name in signature(outer).parameters or name in facts:
+            raise ValueError(f"options must not hold {name}, which {inner.__name__} is given")
 
 
 def _exported() -> dict[str, type[CheckedLearner]]:
@@ -92,8 +95,10 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
 )
 """How each learner is made; the last four follow a plan made with full knowledge."""
 
-MADE_OF = ("then", "of")
-"""Parameters that name another learner."""
+INNER: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"rank-then-cut": ("then", "order"), "doubling": ("of", "horizon")}
+)
+"""Learners made of another: the parameter that names it, and the argument that it must have."""
 
 TOLD: Mapping[str, Callable[[Instance, int, int], object]] = MappingProxyType(
     {
@@ -128,12 +133,28 @@ def find_learner(name: str, what: str = "a learner") -> Callable[..., Learner]:
     return LEARNERS[name]
 
 
-def _find_class(argument: str, name: str) -> type[CheckedLearner]:
-    """Return the class of learners that another is made of."""
-    found: Any = find_learner(checks.text(argument, name), argument)
-    if not isinstance(found, type):
-        raise ValueError(f"{argument} must be a learner with a class of its own, got {name!r}")
-    return found
+def inner_learners(name: str) -> list[str]:
+    """Return the learners that another one can be made of.
+
+    Examples
+    --------
+    >>> inner_learners("doubling")
+    ['explore-then-commit', 'low-switch', 'rank-then-cut']
+    """
+    _, needed = INNER[name]
+    return [each for each, cls in _exported().items() if needed in signature(cls).parameters]
+
+
+def _inner_class(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Return the class that a learner is made of."""
+    parameter, _ = INNER[name]
+    if parameter not in parameters:
+        return LowSwitch
+    inner = checks.text(parameter, parameters[parameter])
+    if user_code.is_user_code(inner):
+        return user_code.find(inner)
+    checks.one_of(parameter, inner, inner_learners(name))
+    return _exported()[inner]
 
 
 def free_parameters(name: str) -> list[str]:
@@ -144,19 +165,20 @@ def free_parameters(name: str) -> list[str]:
 
 
 def knowledge(name: str, parameters: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
-    """Return what a learner is told, by argument: what it, or the one it restarts, asks for.
+    """Return what a learner is told, by argument: what it, and the one it is made of, ask for.
 
     Examples
     --------
     >>> knowledge("low-switch"), knowledge("doubling")
     (['order', 'horizon'], ['order'])
     """
-    make = find_learner(name)
-    if make is not _doubling:
-        return [each for each in signature(make).parameters if each in TOLD]
-    restarted = _find_class("of", parameters["of"]) if "of" in parameters else LowSwitch
-    asked = signature(restarted).parameters
-    return [each for each in asked if each in TOLD and each != "horizon"]
+    own = signature(find_learner(name)).parameters
+    if name not in INNER:
+        return [each for each in own if each in TOLD]
+    given = ("order", "horizon") if name == "rank-then-cut" else ("horizon",)
+    inner = signature(_inner_class(name, parameters)).parameters
+    asked = [each for each in inner if each not in own and each not in given]
+    return [each for each in (*own, *asked) if each in TOLD]
 
 
 def learner_factory(
@@ -181,8 +203,8 @@ def learner_factory(
     wanted = knowledge(name, parameters)
     checks.arguments(name, make, parameters, supplied=wanted)
     given = dict(parameters)
-    if make in (_rank_then_cut, _doubling):  # found now, since a worker knows no names
-        given |= {each: _find_class(each, given[each]) for each in MADE_OF if each in given}
+    if name in INNER:  # found now, since a worker knows no names
+        given[INNER[name][0]] = _inner_class(name, parameters)
 
     def build(instance: Instance, seed: int) -> Learner:
         facts = {

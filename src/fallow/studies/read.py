@@ -7,12 +7,10 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fallow import catalog, checks, user_code
 from fallow.instance import Instance
-from fallow.learners.registry import LEARNERS, MADE_OF, free_parameters
-from fallow.rewards import CONCENTRATION, NAMES, draws, find_rewards
+from fallow.learners.registry import INNER, LEARNERS, free_parameters, inner_learners
+from fallow.rewards import CONCENTRATION, NAMES, find_rewards, try_rewards
 from fallow.simulate import checked_horizon
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
 from fallow.studies.toml_reader import REQUIRED, Table
@@ -57,7 +55,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         longest = max(sweep[1])
         if "horizon" in table.values:
             raise table.mistake("horizon must not be given beside sweep.horizon", "horizon")
-    law = table.take("rewards", lambda key, value: _law(key, value, find_name), "bernoulli")
+    rewards = table.take("rewards", lambda key, value: _rewards(key, value, find_name), "bernoulli")
     checkpoints: int | tuple[int, ...] = 50
     spec = Spec(
         name=name,
@@ -69,9 +67,9 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         horizon=table.take("horizon", checked_horizon, longest),
         runs=table.take("runs", lambda key, value: checks.whole_number(key, value, minimum=1)),
         seed=table.take("seed", lambda key, value: checks.whole_number(key, value, minimum=0)),
-        law=law,
+        rewards=rewards,
         concentration=table.take(
-            "concentration", lambda key, value: _concentration(key, value, law), CONCENTRATION
+            "concentration", lambda key, value: _concentration(key, value, rewards), CONCENTRATION
         ),
         told=_read_told(table.table("told", {})),
         drift=table.take("drift", lambda key, value: _drift(key, value, source), 1),
@@ -82,7 +80,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         axis=figure.take("axis", checks.text, ""),
         measure=figure.take("measure", _one_of(tuple(MEASURES)), "regret"),
         published=tuple(_read_published(each, learners) for each in table.tables("published")),
-        code={name: user_code.digest(name) for name in _user_names(source, learners, law)},
+        code={name: user_code.digest(name) for name in _user_names(source, learners, rewards)},
     )
     figure.end()
     if spec.kind == "sweep" and sweep is None:
@@ -114,10 +112,10 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
 
 
 def _user_names(
-    source: Mapping[str, Any], learners: Mapping[str, LearnerSpec], law: str
+    source: Mapping[str, Any], learners: Mapping[str, LearnerSpec], rewards: str
 ) -> list[str]:
     of_learners = (name for each in learners.values() for name in each.names)
-    names = [source.get("catalog", ""), *of_learners, law]
+    names = [source.get("catalog", ""), *of_learners, rewards]
     return sorted(filter(user_code.is_user_code, set(names)))
 
 
@@ -174,13 +172,21 @@ def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec
         if "learner" not in inner.values and name not in LEARNERS:
             raise inner.mistake(f"{inner.name('learner')} must be given, got nothing")
         learners[name] = LearnerSpec(learner, inner.take_given(free_parameters(learner)))
-        for key in MADE_OF:
-            if key in learners[name].parameters:
-                inner.take(key, lambda key, value: find_name(key, value, list(LEARNERS)))
+        _load_inner(inner, learner, find_name)
         inner.end()
     if not learners:
         raise table.mistake("learners must hold at least one table, got none")
     return learners
+
+
+def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:
+    """Check the name of the learner that another is made of, and load it if it is a user's own."""
+    parameter, _ = INNER.get(learner, ("", ""))
+    if parameter in table.values:
+        try:
+            find_name(table.name(parameter), table.values[parameter], inner_learners(learner))
+        except ValueError as error:
+            raise table.mistake(str(error), parameter) from None
 
 
 def _read_published(table: Table, learners: Mapping[str, LearnerSpec]) -> Published:
@@ -269,13 +275,15 @@ def _check_published(spec: Spec, published: Published, table: Table, place: int)
 def _mistake_at(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
     """Return an error at a place of the file, at the key that its message begins with if any."""
     key = message.partition(" ")[0].rstrip(":")
-    if key == place[-1]:
+    if message.startswith(f"{place[-1]} must"):
         return table.mistake(".".join((*place[:-1], message)), *place)
     inner: Any = table.values
     for each in place:
         inner = inner.get(each, {})
-    if isinstance(inner, dict) and key in inner:
-        return table.mistake(".".join((*place, message)), *place, key)
+    options = inner.get("options") if isinstance(inner, dict) else None
+    for deeper, found in ((place, inner), ((*place, "options"), options)):
+        if isinstance(found, dict) and key in found:
+            return table.mistake(".".join((*deeper, message)), *deeper, key)
     return table.mistake(f"{'.'.join(place)}: {message}", *place)
 
 
@@ -288,22 +296,16 @@ def _one_of(allowed: Sequence[str]) -> Callable[[str, object], str]:
     return read
 
 
-def _law(key: str, value: object, find_name: NameReader) -> str:
+def _rewards(key: str, value: object, find_name: NameReader) -> str:
     """Read the name of a law, and draw a reward, so that a wrong function shows at once."""
     name = find_name(key, value, NAMES)
-    try:
-        draws(find_rewards(name), np.random.default_rng(0)).one(0.5)
-    except (Exception, SystemExit) as error:
-        rule = "draw a reward in [0, 1] for each mean"
-        raise ValueError(
-            f"{key} must {rule}, got {user_code.describe_error(error)} from {name}"
-        ) from None
+    try_rewards(key, find_rewards(name))
     return name
 
 
-def _concentration(key: str, value: Any, law: str) -> float:
-    if law != "beta":
-        raise ValueError(f"{key} must stand beside rewards = 'beta', got rewards = {law!r}")
+def _concentration(key: str, value: Any, rewards: str) -> float:
+    if rewards != "beta":
+        raise ValueError(f"{key} must come with rewards = 'beta', got rewards = {rewards!r}")
     return checks.positive(key, value)
 
 

@@ -11,10 +11,10 @@ from typing import Any, cast
 from fallow import catalog
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.learners.registry import MADE_OF, learner_factory
+from fallow.learners.registry import INNER, learner_factory
 from fallow.planners.plan import optimum_or_bound
 from fallow.planners.ranking import ghost
-from fallow.rewards import Rewards, find_rewards
+from fallow.rewards import find_rewards
 from fallow.simulate import checked_checkpoints
 from fallow.studies.study import Factory, Family, Study, log_rounds
 
@@ -24,7 +24,7 @@ DECISIVE = (
     "horizon",
     "runs",
     "seed",
-    "law",
+    "rewards",
     "concentration",
     "told",
     "drift",
@@ -48,8 +48,9 @@ class LearnerSpec:
     @property
     def names(self) -> list[str]:
         """Its own name, and that of the learner that it is made of, if any."""
-        inner = (self.parameters[key] for key in MADE_OF if key in self.parameters)
-        return [self.learner, *(name for name in inner if isinstance(name, str))]
+        parameter, _ = INNER.get(self.learner, ("", ""))
+        inner = self.parameters.get(parameter)
+        return [self.learner] if inner is None else [self.learner, inner]
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ class Spec:
         By the name they have in the figure.
     horizon, runs, seed, concentration
         As in `fallow.replicate`.
-    law
-        Of the rewards: their name as there, or a user's function as module:name.
+    rewards
+        Their name as there, or a user's function as module:name.
     told
         Overrides the instance's facts that learners are told, such as a bound on the delays.
     drift
@@ -121,7 +122,7 @@ class Spec:
     horizon: int
     runs: int
     seed: int
-    law: str
+    rewards: str
     concentration: float
     told: Mapping[str, Any]
     drift: int
@@ -177,11 +178,6 @@ class Spec:
         """Return how a learner is made, at a value of the sweep."""
         return learner_factory(learner.learner, self.horizon, learner.parameters, self.told)
 
-    @property
-    def rewards(self) -> Rewards:
-        """The rewards whose law the spec names."""
-        return find_rewards(self.law)
-
     def rounds(self) -> IntArray:
         """Return the rounds at which totals are kept, at a value of the sweep."""
         if isinstance(self.checkpoints, int):
@@ -195,7 +191,7 @@ class Spec:
             self.factories(),
             self.horizon,
             self.seed,
-            self.rewards,
+            find_rewards(self.rewards),
             self.rounds(),
             {"ghost": ghost, "optimum": optimum_or_bound},
             self.concentration,

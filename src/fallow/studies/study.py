@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,13 +11,13 @@ from statistics import fmean
 import numpy as np
 
 from fallow import checks
-from fallow.arrays import IntArray
+from fallow.arrays import FloatArray, IntArray
 from fallow.drift import play_phases
 from fallow.instance import Instance
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
-from fallow.rewards import CONCENTRATION, Rewards, are_drawn_one_by_one, check_rewards
+from fallow.rewards import CONCENTRATION, Rewards, SlowRewards, are_drawn_one_by_one, check_rewards
 from fallow.simulate import checked_checkpoints, checked_horizon
 from fallow.studies.result import Result
 
@@ -123,15 +124,7 @@ class Study:
             for name, make in self.learners.items():
                 part = f"learner {name!r}"
                 learner = make(phases[0], _number(learner_seed))
-                earned, switched = play_phases(
-                    phases,
-                    learner,
-                    self.horizon,
-                    reward_seed,
-                    self.rewards,
-                    self.rounds,
-                    self.concentration,
-                )
+                earned, switched = self._play(phases, learner, reward_seed)
                 ranking = getattr(learner, "ranking_rounds", 0)
                 totals.append((earned, switched, checks.whole_number("ranking_rounds", ranking, 0)))
             part = "references"
@@ -149,6 +142,16 @@ class Study:
             np.array([all_ranking]),
             {name: np.array([gain]) for name, gain in zip(self.references, gains, strict=True)},
         )
+
+    def _play(
+        self, phases: Sequence[Instance], learner: Learner, seed: np.random.SeedSequence
+    ) -> tuple[FloatArray, IntArray]:
+        options = self.horizon, seed, self.rewards, self.rounds, self.concentration
+        if not are_drawn_one_by_one(self.rewards):
+            return play_phases(phases, learner, *options)
+        with warnings.catch_warnings():  # whoever asks for many runs is told once, not by each run
+            warnings.simplefilter("ignore", SlowRewards)
+            return play_phases(phases, learner, *options)
 
     def nothing(self) -> Result:
         """Return the result of no runs."""

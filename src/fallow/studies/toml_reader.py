@@ -66,8 +66,8 @@ class Table:
         self._left -= set(known)
         given = {key: self.values[key] for key in known if key in self.values}
         for key, value in given.items():
-            if "datetime" in type(value).__module__:
-                rule = "a number, text, true, false or a list"
+            if _holds_date(value):
+                rule = "of numbers, text, true, false, lists or tables"
                 raise self.mistake(f"{self.name(key)} must be {rule}, got {value}", key)
         return given
 
@@ -95,6 +95,12 @@ class Table:
         line = _line(self.text, (*self.place, *keys))
         where = self.file if line is None else f"{self.file}, line {line}"
         return ValueError(f"{where}: {message}")
+
+
+def _holds_date(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_date, value.values() if isinstance(value, dict) else value))
+    return "datetime" in type(value).__module__
 
 
 def _table(name: str, value: object) -> dict[str, Any]:
