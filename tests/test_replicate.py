@@ -250,3 +250,14 @@ def test_results_merge_in_the_order_given() -> None:
     assert merged.runs == (0, 1, 2, 3)
     np.testing.assert_array_equal(merged.rewards, whole.rewards)
     np.testing.assert_array_equal(merged.gains["ghost"], whole.gains["ghost"])
+
+
+def test_learners_have_the_same_luck_also_in_a_drift() -> None:
+    """What a learner comes to does not depend on who else plays."""
+    phases = [catalog.figure3(), catalog.figure3(epsilon=0.1)]
+    low = {"low": lambda instance, _: LowSwitch(instance.order, 400)}
+    ucb = {"ucb": lambda instance, _: RankingUCB(instance.order)}
+    alone = replicate(lambda _: phases, ucb, 400, runs=4, seed=5, workers=1)
+    after = replicate(lambda _: phases, {**low, **ucb}, 400, runs=4, seed=5, workers=1)
+    assert (alone.rewards[:, 0] == after.rewards[:, 1]).all()
+    assert (alone.switches[:, 0] == after.switches[:, 1]).all()

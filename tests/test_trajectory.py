@@ -111,7 +111,7 @@ def test_the_rounds_of_a_reference_must_be_its_own() -> None:
     learner = Scripted([Block((0,))])
     run, short = (simulate(catalog.figure3(), learner, rounds, seed=0) for rounds in (20, 10))
     assert run.regret(short, 10) == 0
-    with pytest.raises(ValueError, match=r"reference must have played .*: at must be whole rounds from 0 to 10"):
+    with pytest.raises(ValueError, match=r"reference must have played .*whole rounds from 0 to 10"):
         run.regret(short, [5, 11])
     sampled = simulate(catalog.figure3(), learner, 20, seed=0, checkpoints=[5, 20])
     assert run.regret(sampled, [5, 20]).tolist() == [0, 0]

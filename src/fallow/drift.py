@@ -75,9 +75,11 @@ def play_phases(
         run = simulate(phases[0], learner, horizon, seed, rewards, rounds, concentration)
         return run.expected_reward(rounds), run.switches(rounds)
     continuing = Continuing(learner)
+    # A copy: spawning counts in the seed, and the next learner is to have the same luck.
+    seeds = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(len(phases))
     earned, switched = np.zeros(len(rounds)), np.zeros(len(rounds), np.int64)
     start = 0
-    for number, (phase, phase_seed) in enumerate(zip(phases, seed.spawn(len(phases)), strict=True)):
+    for number, (phase, phase_seed) in enumerate(zip(phases, seeds, strict=True)):
         continuing.left = horizon * (number + 1) // len(phases) - start
         length = continuing.left
         # Rounds before this phase add nothing, rounds after it all of it.
