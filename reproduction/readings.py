@@ -75,7 +75,7 @@ READINGS = tuple(
 TEXT = Reading("up", "race", 2, noise=True)
 """Algorithm 1 and section 8 to the letter."""
 PRINTED = Reading("down", "commit", 2, noise=True)
-"""The reading that fits Figure 2 best, and departs least from the text of those that fit."""
+"""The reading nearest to Figure 2, of those with the text's threshold and noise."""
 
 
 class Fit(NamedTuple):

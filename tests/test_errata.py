@@ -17,15 +17,18 @@ MEASURED: dict[str, list[str]] = {
     "greedy-ratio": ["0.714"],
     "theorem-2": [],
     "theorem-2-r0": [],
+    "ghost-bigger": ["1.5", "1.9"],
     "not-monotone-example": [],
     "theorem-3": ["3.1", "4.0", "7.3", "10^300"],
-    "calibration": ["10.7"],
+    "calibration": ["2.98"],
+    "figure-2": ["194", "217"],
+    "figure-2-oversampling": ["661", "40.6", "182"],
     "figure-2-printed": ["267", "193"],
-    "figure-2-low-stops": [],
+    "figure-2-low-stops": ["4 of 1,000"],
     "figure-3-printed": ["297", "77"],
     "fact-1": [],
     "summary": ["80", "160"],
-    "theorem-1-display": ["0.4167 displayed", "0.4"],
+    "theorem-1-display": ["0.25 displayed", "0.3333 earned"],
 }
 """By claim, what both an erratum and the finding say; the others are tested in test_ranking.py."""
 measured_errata = pytest.mark.parametrize(
@@ -58,7 +61,7 @@ def test_all_sixteen_readings_are_tried(drawn: list[Drawn]) -> None:
 
 
 def test_the_conclusion_is_what_the_scan_finds(drawn: list[Drawn]) -> None:
-    """With the text's threshold and noise one reading fits best; C_s rounded up fits as well."""
+    """With the text's threshold and noise one reading is nearest, but others fit too."""
     fits = {each.reading: each.figure_2 for each in drawn}
     best = max(fit.log_likelihood for fit in fits.values())
     assert fits[PRINTED].log_likelihood > best - 1
@@ -69,8 +72,15 @@ def test_the_conclusion_is_what_the_scan_finds(drawn: list[Drawn]) -> None:
             assert fit.log_likelihood < fits[PRINTED].log_likelihood - 1.5
         if reading.widths == 2 and reading.cut_stage == "race":
             assert fit.chance < 1e-3
-    rivals = [reading for reading, fit in fits.items() if fit.log_likelihood > best - 1.2]
-    assert all(each == PRINTED or (each.widths, each.rounding) == (1, "up") for each in rivals)
+    fitting = {reading for reading, fit in fits.items() if fit.chance > 0.05}
+    assert {(each.widths, each.cut_stage) for each in fitting} == {
+        (2, "commit"),
+        (1, "commit"),
+        (1, "race"),
+    }
+    assert PRINTED._replace(rounding="up") in fitting
+    joint = min(drawn, key=lambda each: each.figure_2.distance**2 + each.figure_3.distance**2)
+    assert joint.reading == PRINTED._replace(noise=False)
     for each in drawn:
         assert (each.figure_3.distance < 3) == (not each.reading.noise)
 

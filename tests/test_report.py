@@ -226,7 +226,7 @@ def test_the_page_says_what_was_found(content: Content, page: Path) -> None:
 def test_the_page_says_where_the_tournament_comes_from(content: Content, page: Path) -> None:
     text = " ".join(without_pictures(page).split())
     assert "did not play the tournament" in text
-    assert "19 learners on 22 families, 50 to 250 runs of 1,000 to 10,000 rounds" in text
+    assert "20 learners on 22 families, 50 to 250 runs of 1,000 to 10,000 rounds" in text
     assert "seeds 100 to 121" in text
     assert "did not play the tournament" not in html(replace(content, standings=()))
 
@@ -292,7 +292,7 @@ def test_experiments_with_the_same_name_of_variant_keep_their_values(content: Co
 def test_the_documentation_is_of_the_specs_and_claims_as_they_are_now() -> None:
     text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     lines = text.splitlines()
-    assert len(lines) <= 170
+    assert len(lines) <= 180
     cells = [cell for line in lines if line.startswith("|") for cell in line.split(" | ")]
     assert max(map(len, cells)) <= 350
     rows = [line for line in lines if re.match(r"\| Figure \d", line)]

@@ -16,6 +16,7 @@ from reproduction.claims.claim import Claim
 
 CLAIMS: tuple[Claim, ...] = (
     ranking.CONSTANT_FACTOR,
+    related.SAME_ARM,
     learning.UCB_GAP_FREE,
     related.INCOMPARABLE,
     related.BLOCKING,
@@ -31,9 +32,11 @@ CLAIMS: tuple[Claim, ...] = (
     ranking.THEOREM_2_REPAIRED,
     ranking.GREEDY_ROUND,
     ranking.R0_TOO,
+    ranking.GHOST_BIGGER,
     ranking.NOT_MONOTONE_EXAMPLE,
     ranking.NOT_MONOTONE,
     theorem_3.THEOREM_3,
+    theorem_3.BEST_STAYS,
     theorem_3.THEOREM_3_RATE,
     learning.LOWER_BOUND,
     learning.SWITCHES,

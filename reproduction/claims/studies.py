@@ -54,11 +54,15 @@ def play_both(
     rounds: Sequence[int],
     runs: int,
     rewards: Rewards = "bernoulli",
+    low: Factory | None = None,
 ) -> Result:
-    """Play both learners in paired runs up to the last of these rounds; keep totals at each."""
+    """Play both learners in paired runs up to the last of these rounds; keep totals at each.
+
+    `low` makes pi_low, by default Algorithm 1 as printed.
+    """
     horizon = rounds[-1]
-    learners = {
-        "pi_low": low_of(horizon),
+    learners: dict[str, Factory] = {
+        "pi_low": low_of(horizon) if low is None else low,
         "pi_ucb": lambda instance, _: pi_ucb(instance),
     }
     return replicate(source, learners, horizon, runs, 0, rewards=rewards, checkpoints=rounds)
@@ -70,11 +74,14 @@ def compare(
     runs: int,
     switching_cost: float,
     rewards: Rewards = "bernoulli",
+    low: Factory | None = None,
 ) -> Comparison:
     """Play both learners in paired runs and compare their regret against ghost."""
-    study = play_both(source, [horizon], runs, rewards)
-    low, ucb = (study.regret(name, switching_cost=switching_cost)[:, -1] for name in study.learners)
-    return Comparison(estimate(ucb), estimate(low), estimate(ucb - low))
+    study = play_both(source, [horizon], runs, rewards, low)
+    by_low, by_ucb = (
+        study.regret(name, switching_cost=switching_cost)[:, -1] for name in study.learners
+    )
+    return Comparison(estimate(by_ucb), estimate(by_low), estimate(by_ucb - by_low))
 
 
 def is_above_zero(number: Estimate) -> bool:
