@@ -43,7 +43,7 @@ def rows(readings: Sequence[Drawn]) -> list[tuple[str, ...]]:
 def describe() -> str:
     """Say what was compared, and how."""
     features = "; ".join(
-        f"{feature.name} {feature.printed:.3g} (error {feature.error:g})"
+        f"{feature.name}: {feature.printed:.3g} (error {feature.error:g})"
         for feature in (*FIGURE_2, *FIGURE_3)
     )
     return (
