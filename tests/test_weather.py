@@ -131,24 +131,24 @@ def processes_play(process: subprocess.Popen[str]) -> bool:
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_while_processes_play(tmp_path: Path, number: signal.Signals) -> None:
-    file = write_spec(tmp_path, horizon=20_000, runs=1000)
+    file = write_spec(tmp_path, horizon=20_000, runs=100_000)
     words = ["run", file, "--workers", 2, "--out", tmp_path / "out"]
     folder = tmp_path / "out" / "test"
     message = end_by_signal(
         number, words, lambda process: bool(contents(folder)) and processes_play(process)
     )
-    done = re.search(r"after (\d+) of 1000 runs of test, finished runs are kept", message)
+    done = re.search(r"after (\d+) of 100000 runs of test, finished runs are kept", message)
     assert done
     assert kept_runs(file, folder) >= int(done[1]) > 0
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_while_a_cluster_plays(tmp_path: Path, number: signal.Signals) -> None:
-    file = write_spec(tmp_path, horizon=10_000, runs=1000)
+    file = write_spec(tmp_path, horizon=10_000, runs=100_000)
     words = ["run", file, "--rows", "--cluster", "local:2", "--out", tmp_path / "out"]
     folder = tmp_path / "out" / "test"
     message = end_by_signal(number, words, lambda _: len(contents(folder)) > 1)
-    assert re.search(r"after \d+ of 1000 runs of test, finished runs are kept", message)
+    assert re.search(r"after \d+ of 100000 runs of test, finished runs are kept", message)
     assert contents(folder)
 
 
