@@ -64,7 +64,6 @@ class RankThenCut(CheckedLearner):
         check_learner_class("then", then, options, needs="order", offers=offers)
         self.then, self.options = then, own_copy(options)
         budget = self.horizon // 2 if budget is None else budget
-        self._share = self.delta / 2 if "delta" in signature(then).parameters else self.delta
         self.ranker = BanditRanker(arms, self._share, max_delay, budget)
         self.arms, self.max_delay = self.ranker.arms, self.ranker.max_delay
         self.budget = self.ranker.budget
@@ -81,6 +80,11 @@ class RankThenCut(CheckedLearner):
     def ranking_rounds(self) -> int:
         """Rounds spent on the order so far."""
         return self.ranker.pulls
+
+    @property
+    def _share(self) -> float:
+        """What each stage gets of delta."""
+        return self.delta / 2 if "delta" in signature(self.then).parameters else self.delta
 
     def _enter_second_stage_if_ranked(self) -> None:
         if self.cutter is None and self.ranker.done:
