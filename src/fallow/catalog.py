@@ -324,7 +324,7 @@ def _made(entry: Callable[..., Instance], parameters: Mapping[str, object]) -> I
 
 
 def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(checks.whole_number("seed", seed, minimum=0))
+    return np.random.default_rng(checks.seed("seed", seed))
 
 
 def _random_b2dep(

@@ -13,6 +13,10 @@ from fallow.arrays import FloatArray
 
 MAX_VALUES = 2**26
 """Largest table of means, in values (512 MiB of memory)."""
+LARGEST = 2**62
+"""Largest whole number: in 64 bits, with room for a sum of two."""
+LARGEST_SEED = 2**128 - 1
+"""As much as numpy's own seeds hold."""
 
 
 def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray:
@@ -105,13 +109,15 @@ def text(argument: str, value: object) -> str:
     return value
 
 
-def whole_numbers(argument: str, values: Iterable[int], minimum: int) -> list[int]:
-    """Return the values as Python integers, none below the minimum."""
+def whole_numbers(
+    argument: str, values: Iterable[int], minimum: int, maximum: int = LARGEST
+) -> list[int]:
+    """Return the values as Python integers, none below the minimum or above the maximum."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise ValueError(f"{argument} must be a list of whole numbers, got {short(values)}")
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
         whole: list[int] = values.tolist()
-        if min(whole, default=minimum - 1) >= minimum:
+        if whole and minimum <= min(whole) and max(whole) <= maximum:
             return whole
     checked = []
     for position, value in enumerate(values):
@@ -120,17 +126,29 @@ def whole_numbers(argument: str, values: Iterable[int], minimum: int) -> list[in
                 f"{argument} must be whole numbers >= {minimum}, "
                 f"got {short(value)} at position {position}"
             )
+        if value > maximum:
+            raise ValueError(
+                f"{argument} must be at most {count(maximum)}, got {count(int(value))} "
+                f"at position {position}"
+            )
         checked.append(int(value))
     if not checked:
         raise ValueError(f"{argument} must hold at least one number, got none")
     return checked
 
 
-def whole_number(argument: str, value: int, minimum: int) -> int:
-    """Return the value as a Python integer that is not below the minimum."""
+def whole_number(argument: str, value: int, minimum: int, maximum: int = LARGEST) -> int:
+    """Return the value as a Python integer, not below the minimum or above the maximum."""
     if not _is_whole(value) or value < minimum:
         raise ValueError(f"{argument} must be a whole number >= {minimum}, got {short(value)}")
+    if value > maximum:
+        raise ValueError(f"{argument} must be at most {count(maximum)}, got {count(int(value))}")
     return int(value)
+
+
+def seed(argument: str, value: int) -> int:
+    """Return the value as a seed that numpy takes."""
+    return whole_number(argument, value, minimum=0, maximum=LARGEST_SEED)
 
 
 def one_of(what: str, value: str, allowed: Iterable[str]) -> None:
@@ -189,12 +207,15 @@ def arguments(
 
 def count(number: int) -> str:
     """Write a number, a very large one by its magnitude."""
-    return f"{number:,}" if number < 10**15 else f"about {float(min(number, 10**300)):.0e}"
+    return f"{number:,}" if number < 10**16 else f"about {float(min(number, 10**300)):.0e}"
 
 
 def short(value: object) -> str:
     """Return the value as it is written in an error, cut where it is long."""
-    text = str(value) if isinstance(value, np.generic) else repr(value)
+    try:
+        text = str(value) if isinstance(value, np.generic) else repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, or a deep nest
+        return f"a {type(value).__name__} too long to print"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

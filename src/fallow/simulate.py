@@ -187,10 +187,7 @@ def _play_compiled(
 
 def checked_horizon(argument: str, horizon: int) -> int:
     """Return a number of rounds that can be played."""
-    rounds = checks.whole_number(argument, horizon, minimum=1)
-    if rounds > MAX_HORIZON:
-        raise ValueError(f"{argument} must be at most {MAX_HORIZON:,}, got {rounds:,}")
-    return rounds
+    return checks.whole_number(argument, horizon, minimum=1, maximum=MAX_HORIZON)
 
 
 def checked_checkpoints(checkpoints: Sequence[int] | IntArray, horizon: int) -> IntArray:

@@ -89,7 +89,7 @@ def simulate_command(
             )
         checks.positive("--concentration", concentration)
         checks.whole_number("--runs", runs, minimum=1)
-        checks.whole_number("--seed", seed, minimum=0)
+        checks.seed("--seed", seed)
         checks.not_negative("--switching-cost", switching_cost)
         rounds = _whole("--horizon", horizon)
         source = read_source(instance, parameters or [])

@@ -98,7 +98,7 @@ class ThompsonSampling(BlindLearner):
 
     def __init__(self, arms: int, seed: int = 0) -> None:
         super().__init__(arms)
-        self.seed = checks.whole_number("seed", seed, minimum=0)
+        self.seed = checks.seed("seed", seed)
         self.generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
@@ -125,7 +125,7 @@ class EpsilonGreedy(BlindLearner):
     def __init__(self, arms: int, epsilon: float = 0.1, seed: int = 0) -> None:
         super().__init__(arms)
         self.epsilon = checks.share("epsilon", epsilon)
-        self.seed = checks.whole_number("seed", seed, minimum=0)
+        self.seed = checks.seed("seed", seed)
         self.generator = own_generator(self.seed)
 
     def _choose(self) -> Block:

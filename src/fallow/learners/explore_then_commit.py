@@ -48,7 +48,7 @@ class ExploreThenCommit(CheckedLearner):
         self.cells = Cells(arms, self.max_delay)
         self.arms = checks.whole_number("arms", arms, minimum=1)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
-        self.seed = checks.whole_number("seed", seed, minimum=0)
+        self.seed = checks.seed("seed", seed)
         self.cycle: tuple[int, ...] | None = None
         self._explorations = _sampling_cycles(self.arms, self.max_delay + 1)
         once = sum(len(cycle) for cycle in self._explorations)

@@ -66,7 +66,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         learners=learners,
         horizon=table.take("horizon", checked_horizon, longest),
         runs=table.take("runs", lambda key, value: checks.whole_number(key, value, minimum=1)),
-        seed=table.take("seed", lambda key, value: checks.whole_number(key, value, minimum=0)),
+        seed=table.take("seed", checks.seed),
         rewards=rewards,
         concentration=table.take(
             "concentration", lambda key, value: _concentration(key, value, rewards), CONCENTRATION

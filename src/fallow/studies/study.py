@@ -71,7 +71,7 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon("horizon", self.horizon))
-        object.__setattr__(self, "seed", checks.whole_number("seed", self.seed, minimum=0))
+        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
         if not isinstance(self.instance, Instance) and not callable(self.instance):
             rule = "an Instance, or a function from a seed to one"
             raise ValueError(f"instance must be {rule}, got {checks.short(self.instance)}")
