@@ -228,7 +228,7 @@ def without_noise(patch: pytest.MonkeyPatch) -> None:
 
 
 def reverse_order(patch: pytest.MonkeyPatch) -> None:
-    reversed_order = property(lambda ranker: tuple(chain(*reversed(ranker.tree.groups()))))
+    reversed_order = property(lambda ranker: tuple(chain(*reversed(ranker.groups))))
     patch.setattr(BanditRanker, "order", reversed_order)
 
 

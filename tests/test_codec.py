@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from fallow import Block, Outcome, Plan, Rotation
 from fallow.learners import UCB1, CheckedLearner, RankThenCut, ThompsonSampling, load
 from fallow.learners.codec import decode, encode
-from fallow.learners.tree import Tree
 
 floats = st.floats(allow_nan=False)
 plain = st.none() | st.booleans() | st.integers() | floats | st.text()
@@ -33,7 +32,7 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
-NESTED = Tree([], 1, Tree([0]), Tree([2, 3]))
+NESTED = Plan((0, 1), 0.5, 1.0, "by hand")
 
 
 class Drawing(CheckedLearner):
@@ -125,7 +124,7 @@ def test_what_cannot_be_saved_is_named() -> None:
             encode("progress", {"here": [value]})
 
 
-CELLS = encode("progress", {"cells": Rotation(2, 1).cells})["cells"]["Cells"]
+CELLS = encode("progress", {"_cells": Rotation(2, 1)._cells})["_cells"]["Cells"]
 NUMBERS = ["float64", [1], [0.5]]
 BITS = encode("progress", {"bits": np.random.default_rng(0)})["bits"]["generator"]
 
@@ -178,24 +177,24 @@ def test_what_was_not_written_here_is_refused(value: Any) -> None:
     ("progress", "message"),
     [
         (5, "progress must be a dict of names, got 5"),
-        ({"cycle": [0]}, "progress.cycle must be of type tuple, got \\[0\\]"),
-        ({"bound": True}, "progress.bound must be of type int, got True"),
-        ({"cells": None}, "progress.cells must be of type Cells, got None"),
+        ({"_cycle": [0]}, "progress._cycle must be of type tuple, got \\[0\\]"),
+        ({"_bound": True}, "progress._bound must be of type int, got True"),
+        ({"_cells": None}, "progress._cells must be of type Cells, got None"),
         (
-            {"cells": {"Cells": {**CELLS, "counts": {"array": NUMBERS}}}},
-            "progress.cells.counts must be of float64 in 2 dimensions, got float64 in 1",
+            {"_cells": {"Cells": {**CELLS, "counts": {"array": NUMBERS}}}},
+            "progress._cells.counts must be of float64 in 2 dimensions, got float64 in 1",
         ),
         (
-            {"cells": {"Cells": {**CELLS, "counts": {"array": ["float32", [1, 1], [0.5]]}}}},
-            "progress.cells.counts must be of float64 in 2 dimensions, got float32 in 2",
+            {"_cells": {"Cells": {**CELLS, "counts": {"array": ["float32", [1, 1], [0.5]]}}}},
+            "progress._cells.counts must be of float64 in 2 dimensions, got float32 in 2",
         ),
         (
-            {"cells": {"Cells": {}}},
-            "progress.cells must hold counts, sums, rounds, _last, got nothing",
+            {"_cells": {"Cells": {}}},
+            "progress._cells must hold counts, sums, rounds, _last, got nothing",
         ),
         (
             {"luck": 7},
-            "progress must hold pending, .*, got .*luck",
+            "progress must hold _pending, .*, got .*luck",
         ),
     ],
 )
@@ -208,8 +207,8 @@ def test_progress_is_of_the_types_of_a_fresh_learner(progress: Any, message: str
 def test_arrays_within_are_of_the_types_of_a_fresh_learner() -> None:
     learner = told(UCB1(2))
     state = json.loads(json.dumps(learner.state()))
-    state["progress"]["statistics"]["Statistics"]["counts"]["array"][0] = "float32"
-    message = "progress.statistics.counts must be of float64 in 1 dim.* got float32 in 1"
+    state["progress"]["_statistics"]["Statistics"]["counts"]["array"][0] = "float32"
+    message = "progress._statistics.counts must be of float64 in 1 dim.* got float32 in 1"
     with pytest.raises(ValueError, match=message):
         UCB1.from_state(state)
 
@@ -254,7 +253,7 @@ def test_a_state_imports_nothing() -> None:
 
 
 def test_a_learner_that_could_not_be_restored_is_not_saved() -> None:
-    with pytest.raises(ValueError, match=r"progress must hold pending, .* got .*surprise"):
+    with pytest.raises(ValueError, match=r"progress must hold _pending, .* got .*surprise"):
         told(Late(2)).state()
     with pytest.raises(ValueError, match=r"progress\.generator must be of type Generator, got 7"):
         told(Fickle(2)).state()

@@ -226,7 +226,7 @@ def test_a_state_of_something_else_is_refused(make: Maker) -> None:
         ({**state, "extra": 0}, "state must hold format, learner, parameters, progress, got form"),
         ({**state, "parameters": {**state["parameters"], "extra": 0}}, "parameter.* must .*extra"),
         ({**state, "parameters": {}}, "parameters must hold "),
-        ({**state, "progress": {"extra": 0}}, "progress must hold pending, .*, got .*, extra"),
+        ({**state, "progress": {"extra": 0}}, "progress must hold _pending, .*, got .*, extra"),
         ("state", "state must be a mapping, got 'state'"),
     ]
     for each, message in wrong:

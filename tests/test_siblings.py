@@ -133,8 +133,8 @@ def test_lookahead_has_the_posterior_of_a_gaussian_process() -> None:
         weights = np.linalg.inv(prior[np.ix_(seen, seen)] + 0.1 * np.eye(len(seen)))
         mean = prior[:, seen] @ weights @ earned[arm]
         covariance = prior - prior[:, seen] @ weights @ prior[seen]
-        np.testing.assert_allclose(learner.means[arm], mean, atol=1e-8)
-        np.testing.assert_allclose(learner.covariances[arm], covariance, atol=1e-8)
+        np.testing.assert_allclose(learner._means[arm], mean, atol=1e-8)
+        np.testing.assert_allclose(learner._covariances[arm], covariance, atol=1e-8)
 
 
 @settings(max_examples=60, deadline=None)
@@ -174,8 +174,8 @@ def test_isi_comb_ucb1_averages_only_repeated_pulls() -> None:
                 sums[arm, min(place - before, 2) - 1] += rewards[place]
         learner.tell(block, Outcome(rewards, [0.0] * 4))
     assert len(met) > 2
-    assert learner.counts.tolist() == counts.tolist()
-    assert learner.sums.tolist() == sums.tolist()
+    assert learner._counts.tolist() == counts.tolist()
+    assert learner._sums.tolist() == sums.tolist()
     assert counts.min() > 0
 
 
@@ -274,7 +274,7 @@ def test_exploration_samples_every_arm_at_every_delay(arms: int, max_delay: int)
     simulate(Instance(means), learner, 5000, seed=0, rewards="none")
     assert learner.cycle is not None
     reached = slice(0, 1 if arms == 1 else None)
-    counts, sums = learner.cells.counts[:, reached], learner.cells.sums[:, reached]
+    counts, sums = learner._cells.counts[:, reached], learner._cells.sums[:, reached]
     assert (counts >= 1).all()
     np.testing.assert_allclose(sums / counts, means[:, reached], atol=1e-12)
 
@@ -324,7 +324,7 @@ def test_small_and_worthless_instances_can_be_played(name: str, table: list[list
         (lambda: UCBGreedy(2, [1, -1]), "delays must be whole numbers >= 0, got -1 at position 1"),
         (lambda: Lookahead(2, 3, depth=0), "depth must be a whole number >= 1, got 0"),
         (lambda: Lookahead(2, -1), "max_delay must be a whole number >= 0, got -1"),
-        (lambda: Lookahead(2, 3, noise=0), "noise must be finite and above 0, got 0"),
+        (lambda: Lookahead(2, 3, noise=0), "noise must be a finite number >= 1e-06, got 0"),
         (lambda: ISICombUCB1(2, 3, block=1), "block must be a whole number >= 2, got 1"),
         (lambda: ISICombUCB1(0, 3), "arms must be a whole number >= 1, got 0"),
         (lambda: ExploreThenCommit(2, 3, 0), "horizon must be a whole number >= 1, got 0"),

@@ -183,7 +183,7 @@ class Forgetful(UCB1):
 
 class Deaf(UCB1):
     def tell(self, block: Block, outcome: Outcome) -> None:
-        self.pending = None
+        self._pending = None
 
 
 class Twin(RankingUCB):
@@ -209,7 +209,7 @@ def test_a_subclass_is_played_by_its_own_rules() -> None:
     assert simulate(catalog.figure3(), Mixed(2), 100, seed=0).switches(100) == 0
     for unlearned in (Forgetful(2), Deaf(2)):
         simulate(catalog.figure3(), unlearned, 100, seed=0)
-        assert unlearned.statistics.total[0] == 0
+        assert unlearned._statistics.total[0] == 0
 
 
 def test_a_subclass_may_bring_a_loop_of_its_own() -> None:

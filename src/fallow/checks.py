@@ -13,6 +13,7 @@ from fallow.arrays import FloatArray
 
 MAX_VALUES = 2**26
 """Largest table of means, in values (512 MiB of memory)."""
+MAX_ARMS = 10**6
 LARGEST = 2**62
 """Largest whole number: in 64 bits, with room for a sum of two."""
 LARGEST_SEED = 2**128 - 1
@@ -94,11 +95,12 @@ def not_negative(argument: str, value: float) -> float:
     return number
 
 
-def number(argument: str, value: float) -> float:
-    """Return the value as a finite float."""
+def number(argument: str, value: float, minimum: float = -math.inf) -> float:
+    """Return the value as a finite float, not below the minimum."""
     number = _as_float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{argument} must be a finite number, got {short(value)}")
+    if not math.isfinite(number) or number < minimum:
+        least = "" if minimum == -math.inf else f" >= {minimum:g}"
+        raise ValueError(f"{argument} must be a finite number{least}, got {short(value)}")
     return number
 
 
@@ -144,6 +146,11 @@ def whole_number(argument: str, value: int, minimum: int, maximum: int = LARGEST
     if value > maximum:
         raise ValueError(f"{argument} must be at most {count(maximum)}, got {count(int(value))}")
     return int(value)
+
+
+def arms(value: int, minimum: int = 1) -> int:
+    """Return a number of arms that a learner can keep apart."""
+    return whole_number("arms", value, minimum, MAX_ARMS)
 
 
 def seed(argument: str, value: int) -> int:

@@ -16,6 +16,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.frames import frame
 from fallow.kernels.ledger import CLOCK, Cycles, Ledger, account
 from fallow.planners.cycle import Plan
+from fallow.trajectory_file import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
@@ -91,19 +92,24 @@ class Trajectory(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory to an NPZ file that `Trajectory.load` reads back."""
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **self._arrays())
+        write_arrays(Path(path), self._arrays())
 
     @staticmethod
     def load(path: str | Path) -> Trajectory:
-        """Read a trajectory of either kind from an NPZ file."""
-        with np.load(path, allow_pickle=False) as arrays:
-            if "means" not in arrays:
-                return SampledTrajectory(
-                    arrays["rounds"], arrays["rewards"], arrays["switches"], int(arrays["played"])
-                )
-            cycles = Cycles(arrays["arms"], arrays["starts"])
-            return RunTrajectory(arrays["means"], cycles, arrays["numbers"], arrays["pulls"])
+        """Read a trajectory of either kind from an NPZ file.
+
+        Raises
+        ------
+        ValueError
+            If the file is no trajectory's; the error names the array, the rule and the value.
+        """
+        arrays = read_arrays(Path(path))
+        if "means" not in arrays:
+            return SampledTrajectory(
+                arrays["rounds"], arrays["rewards"], arrays["switches"], int(arrays["played"])
+            )
+        cycles = Cycles(arrays["arms"], arrays["starts"])
+        return RunTrajectory(arrays["means"], cycles, arrays["numbers"], arrays["pulls"])
 
     def _check_rounds(self, at: Rounds) -> IntArray:
         rounds = np.asarray(at)

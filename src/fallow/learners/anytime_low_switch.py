@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.kernels.confidence import divergence
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners import restored
 from fallow.learners.policy_rewards import PolicyRewards
+from fallow.learners.ranking_learner import RankingLearner
 from fallow.protocol import Block, Outcome
 
 
-class AnytimeLowSwitch(CheckedLearner):
+class AnytimeLowSwitch(RankingLearner):
     """pi_low without a horizon: stages of action elimination over the ranking policies.
 
     In stage s each active policy is played until first_stage 2^(s - 1) of its pulls count, those of
@@ -69,12 +70,27 @@ class AnytimeLowSwitch(CheckedLearner):
     ) -> None:
         self.rewards = PolicyRewards(order)
         self.order = self.rewards.order
-        self.arms = len(self.order)
         self.delta = checks.chance("delta", delta)
         self.first_stage = checks.whole_number("first_stage", first_stage, minimum=1)
         self.stage = 1
         self.active = tuple(range(1, self.arms + 1))
         self._finished = 0  # active policies that were played in this stage
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        self.rewards.check(self.order)
+        restored.whole_number("progress.stage", self.stage, least=1, most=64)
+        restored.distinct("progress.active", self.active, least=1, most=self.arms)
+        last = max(len(self.active) - 1, 0)
+        restored.whole_number("progress._finished", self._finished, least=0, most=last)
+        for place, arms in enumerate(self._turn):
+            stages = self.stage if place < self._finished else self.stage - 1
+            least = self._pulls(stages) if stages else 0
+            counted = self.rewards.counts[arms - 1]
+            restored.whole_number(f"progress.rewards.counts[{arms - 1}]", counted, least)
+        if self._pending is not None:
+            policy = self._turn[self._finished]
+            restored.equal("progress._pending.arms", len(self._pending.arms), policy)
 
     def threshold(self, stage: int) -> float:
         """Return x with (1 + x) exp(-x) = delta / ((k - 1) s (s + 1)): the evidence to leave on."""
@@ -97,13 +113,20 @@ class AnytimeLowSwitch(CheckedLearner):
         return first * divergence(high, common) + second * divergence(low, common)
 
     def _choose(self) -> Block:
+        arms = self._turn[self._finished]
+        counted = self.rewards.counts[arms - 1]
         if len(self.active) == 1:
-            (arms,) = self.active
-            return self.rewards.block(arms, max(self.rewards.counts[arms - 1], self.first_stage))
-        turn = self.active if self.stage % 2 else self.active[::-1]
-        arms = turn[self._finished]
-        pulls = self.first_stage * 2 ** (self.stage - 1) - self.rewards.counts[arms - 1]
-        return self.rewards.block(arms, max(pulls, 1))
+            return self.rewards.block(arms, max(counted, self.first_stage))
+        return self.rewards.block(arms, max(self._pulls(self.stage) - counted, 1))
+
+    @property
+    def _turn(self) -> tuple[int, ...]:
+        """The active policies in the order in which this stage plays them."""
+        return self.active if self.stage % 2 else self.active[::-1]
+
+    def _pulls(self, stage: int) -> int:
+        """Return how many pulls of each active policy count after a stage."""
+        return self.first_stage << (stage - 1)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self.rewards.credit(block, outcome)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import cycle, islice
 
 from fallow import checks
+from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner
-from fallow.learners.tree import Tree
 from fallow.protocol import Block, Outcome
+
+MAX_DELAY = 10**6
+"""Longest bound on delays: a block of pulls is longer than it."""
 
 
 class BanditRanker(CheckedLearner):
@@ -37,8 +41,9 @@ class BanditRanker(CheckedLearner):
 
     Attributes
     ----------
-    tree
-        The tree of arms; `tree.groups()` is the partial order so far.
+    groups
+        The partial order so far: groups of arms from larger to smaller baselines, open within.
+        It is the walk through the paper's tree, whose nodes are groups of one.
     active
         Arms that are still sampled.
     rounds, pulls
@@ -62,16 +67,16 @@ class BanditRanker(CheckedLearner):
         budget: int | None = None,
         frugal: bool = False,
     ) -> None:
-        self.arms = checks.whole_number("arms", arms, minimum=1 if max_delay is None else 2)
+        self.arms = checks.arms(arms, minimum=1 if max_delay is None else 2)
         self.delta = checks.chance("delta", delta)
         if max_delay is not None:
-            max_delay = checks.whole_number("max_delay", max_delay, minimum=1)
+            max_delay = checks.whole_number("max_delay", max_delay, 1, maximum=MAX_DELAY)
         if budget is not None:
             budget = checks.whole_number("budget", budget, minimum=0)
         if not isinstance(frugal, bool):
             raise ValueError(f"frugal must be true or false, got {checks.short(frugal)}")
         self.max_delay, self.budget, self.frugal = max_delay, budget, frugal
-        self.tree = Tree(list(range(self.arms)))
+        self.groups = [list(range(self.arms))]
         self.active = list(range(self.arms))
         self.rounds = 0
         self.pulls = 0
@@ -79,6 +84,30 @@ class BanditRanker(CheckedLearner):
         self.samples = [0] * self.arms
         self._left = self.arms  # active arms that still lack their sample of this round
         self.done = self._is_done()
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        restored.whole_number("progress.rounds", self.rounds, least=0)
+        restored.whole_number("progress.pulls", self.pulls, least=0)
+        restored.rewards("progress.", self.samples, self.sums, (self.arms,), "samples")
+        if not all(type(group) is list and group for group in self.groups):
+            raise ValueError(f"progress.groups must be lists of arms, got {self.groups}")
+        ordered = [arm for group in self.groups for arm in group]
+        restored.whole_numbers("progress.groups", ordered, self.arms, 0, self.arms - 1)
+        if len(set(ordered)) < self.arms:
+            raise ValueError("progress.groups must hold each arm once, got one twice")
+        if self.active:
+            restored.distinct("progress.active", self.active, least=0, most=self.arms - 1)
+        if not set(self.unresolved) <= set(self.active):
+            raise ValueError(
+                f"progress.active must hold the arms without a place, {self.unresolved}, "
+                f"got {checks.short(self.active)}"
+            )
+        least = min(len(self.active), 1)
+        restored.whole_number("progress._left", self._left, least, most=len(self.active))
+        restored.equal("progress.done", self.done, self._is_done())
+        if self._pending is not None:
+            restored.equal("progress._pending", self._pending, self._choose())
 
     @property
     def width(self) -> float:
@@ -91,14 +120,12 @@ class BanditRanker(CheckedLearner):
     @property
     def order(self) -> tuple[int, ...]:
         """The arms from larger to smaller baseline; unresolved ones by their averages."""
-        groups = (sorted(group, key=self._rank) for group in self.tree.groups())
-        return tuple(arm for group in groups for arm in group)
+        return tuple(arm for group in self.groups for arm in sorted(group, key=self._rank))
 
     @property
     def unresolved(self) -> tuple[int, ...]:
         """The arms whose place is still open."""
-        open_groups = [group for group in self.tree.groups() if len(group) > 1]
-        return tuple(sorted(arm for group in open_groups for arm in group))
+        return tuple(sorted(arm for group in self.groups if len(group) > 1 for arm in group))
 
     def _is_done(self) -> bool:
         """Tell whether all arms have their place, or the next block exceeds the budget."""
@@ -156,9 +183,17 @@ class BanditRanker(CheckedLearner):
         for place, arm in enumerate(ranked):
             larger, own, smaller = averages[place : place + 3]
             if own + apart < larger and own - apart > smaller:
-                self.tree.split(arm, ranked[:place], ranked[place + 1 :])
+                self._split(arm, ranked[:place], ranked[place + 1 :])
                 self.active.remove(arm)
         self._left = len(self.active)
+
+    def _split(self, arm: int, larger: Sequence[int], smaller: Sequence[int]) -> None:
+        """Set an arm apart, between those of its group with larger baselines and with smaller."""
+        place = next(place for place, group in enumerate(self.groups) if arm in group)
+        group = set(self.groups[place])
+        before = [other for other in larger if other in group]
+        after = [other for other in smaller if other in group]
+        self.groups[place : place + 1] = [part for part in (before, [arm], after) if part]
 
     def _rank(self, arm: int) -> float:
         return -self.sums[arm] / max(self.samples[arm], 1)

@@ -5,7 +5,9 @@ import numpy as np
 from fallow import checks
 from fallow.kernels import bandits
 from fallow.kernels.bandits import Log, Statistics, Table
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners import restored
+from fallow.learners.checked_learner import FixedLearner
+from fallow.learners.restored import SLACK
 from fallow.protocol import Block, Outcome, own_generator
 
 
@@ -20,19 +22,41 @@ def empty_statistics(options: int, window: int = 0) -> Statistics:
     )
 
 
-class BlindLearner(CheckedLearner):
+def check_statistics(statistics: Statistics, options: int, window: int = 0) -> None:
+    """Check statistics that were restored."""
+    field = "progress._statistics."
+    restored.rewards(field, statistics.counts, statistics.sums, (options,))
+    total = int(statistics.total[0]) if statistics.total.shape == (1,) else None
+    restored.whole_number(f"{field}total", total, least=0)
+    restored.numbers(f"{field}window_rewards", statistics.window_rewards, (window,), -SLACK, 2.0)
+    seen = statistics.window_options
+    restored.whole_numbers(f"{field}window_options", seen.tolist(), window, 0, options - 1)
+    if window:
+        expected = np.bincount(seen[:total], minlength=options).astype(float)
+        restored.equal(f"{field}counts", statistics.counts.tolist(), expected.tolist())
+    else:
+        restored.equal(f"{field}total", total, int(statistics.counts.sum()))
+
+
+class BlindLearner(FixedLearner):
     """A learner that pulls one arm at a time and keeps an average of each."""
 
     def __init__(self, arms: int, window: int = 0) -> None:
-        self.arms = checks.whole_number("arms", arms, minimum=1)
-        self.statistics = empty_statistics(self.arms, window)
+        self.arms = checks.arms(arms)
+        self._statistics = empty_statistics(self.arms, window)
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        check_statistics(self._statistics, self.arms, getattr(self, "window", 0))
+        if self._pending is not None:
+            restored.equal("progress._pending.pulls", self._pending.pulls, 1)
 
     def cycles(self) -> list[tuple[int, ...]]:
         """Return the arms, each as a cycle."""
         return [(arm,) for arm in range(self.arms)]
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        bandits.observe(self.statistics, block.arms[0], float(outcome.first[0]))
+        bandits.observe(self._statistics, block.arms[0], float(outcome.first[0]))
 
 
 class UCB1(BlindLearner):
@@ -48,14 +72,14 @@ class UCB1(BlindLearner):
         super().__init__(arms)
 
     def _choose(self) -> Block:
-        total = float(self.statistics.total[0])
-        return Block((int(bandits.ucb_choice(self.statistics, total, 2.0)),))
+        total = float(self._statistics.total[0])
+        return Block((int(bandits.ucb_choice(self._statistics, total, 2.0)),))
 
     def play_compiled(
         self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
-        return bandits.play_ucb(table, self.statistics, 2.0, horizon, noisy, generator, log)
+        return bandits.play_ucb(table, self._statistics, 2.0, horizon, noisy, generator, log)
 
 
 class SlidingWindowUCB(BlindLearner):
@@ -70,20 +94,20 @@ class SlidingWindowUCB(BlindLearner):
     """
 
     def __init__(self, arms: int, window: int = 1000, exploration: float = 0.6) -> None:
-        self.window = checks.whole_number("window", window, minimum=1)
+        self.window = checks.whole_number("window", window, minimum=1, maximum=checks.MAX_VALUES)
         self.exploration = checks.positive("exploration", exploration)
         super().__init__(arms, self.window)
 
     def _choose(self) -> Block:
-        seen = float(min(self.statistics.total[0], self.window))
-        return Block((int(bandits.ucb_choice(self.statistics, seen, self.exploration)),))
+        seen = float(min(self._statistics.total[0], self.window))
+        return Block((int(bandits.ucb_choice(self._statistics, seen, self.exploration)),))
 
     def play_compiled(
         self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_window(
-            table, self.statistics, self.exploration, horizon, noisy, generator, log
+            table, self._statistics, self.exploration, horizon, noisy, generator, log
         )
 
 
@@ -102,14 +126,14 @@ class ThompsonSampling(BlindLearner):
         self.generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
-        return Block((int(bandits.thompson_choice(self.statistics, self.generator)),))
+        return Block((int(bandits.thompson_choice(self._statistics, self.generator)),))
 
     def play_compiled(
         self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_thompson(
-            table, self.statistics, horizon, noisy, generator, self.generator, log
+            table, self._statistics, horizon, noisy, generator, self.generator, log
         )
 
 
@@ -129,7 +153,7 @@ class EpsilonGreedy(BlindLearner):
         self.generator = own_generator(self.seed)
 
     def _choose(self) -> Block:
-        choice = bandits.epsilon_choice(self.statistics, self.epsilon, self.generator)
+        choice = bandits.epsilon_choice(self._statistics, self.epsilon, self.generator)
         return Block((int(choice),))
 
     def play_compiled(
@@ -137,5 +161,5 @@ class EpsilonGreedy(BlindLearner):
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_epsilon(
-            table, self.statistics, self.epsilon, horizon, noisy, generator, self.generator, log
+            table, self._statistics, self.epsilon, horizon, noisy, generator, self.generator, log
         )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fallow import checks
+from fallow.learners import restored
 from fallow.protocol import Block, Outcome
 
 
@@ -45,13 +46,20 @@ class Cells:
     """
 
     def __init__(self, arms: int, max_delay: int) -> None:
-        arms = checks.whole_number("arms", arms, minimum=1)
+        arms = checks.arms(arms)
         max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         checks.table_size(arms, max_delay + 1)
         self.counts = np.zeros((arms, max_delay + 1))
         self.sums = np.zeros((arms, max_delay + 1))
         self.rounds = 0
         self._last = [-max_delay - 1] * arms
+
+    def check(self, arms: int, width: int) -> None:
+        """Check cells that were restored, of so many arms and columns."""
+        field = "progress._cells."
+        restored.rewards(field, self.counts, self.sums, (arms, width))
+        restored.equal(f"{field}rounds", self.rounds, int(self.counts.sum()))
+        restored.last_pulls(f"{field}_last", self._last, arms, width, self.rounds)
 
     @property
     def arms(self) -> int:

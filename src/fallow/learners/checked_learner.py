@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from fallow import checks
+from fallow.learners import restored
 from fallow.learners.codec import SavedLearner
 from fallow.protocol import Block, Outcome
+
+
+def _first_place(cls: type, *names: str) -> int:
+    """Return the place, among a class and its parents, of the first that defines a name."""
+    owners = [any(name in vars(parent) for name in names) for parent in cls.__mro__]
+    return owners.index(True)
 
 
 class CheckedLearner(SavedLearner, ABC):
@@ -37,8 +44,7 @@ class CheckedLearner(SavedLearner, ABC):
     Block(arms=(1,), plays=1)
     """
 
-    pending: Block | None = None
-    """The block that was asked for and whose outcome was not told yet."""
+    _pending: Block | None = None
     play_compiled: Any = None
     """The compiled loop, of those that have one (`fallow.protocol.CompiledLearner`)."""
 
@@ -49,11 +55,16 @@ class CheckedLearner(SavedLearner, ABC):
         if decides < _first_place(cls, "play_compiled"):
             cls.play_compiled = None
 
+    @property
+    def pending(self) -> Block | None:
+        """The block that was asked for and whose outcome was not told yet."""
+        return self._pending
+
     def ask(self) -> Block:
         """Return the block to play next, the same one until its outcome is told."""
-        if self.pending is None:
-            self.pending = self._choose()
-        return self.pending
+        if self._pending is None:
+            self._pending = self._choose()
+        return self._pending
 
     def tell(self, block: Block, outcome: Outcome) -> None:
         """Take in what the block that was asked for has earned.
@@ -64,18 +75,45 @@ class CheckedLearner(SavedLearner, ABC):
             If the block is not the one asked for or the outcome cannot be its own; the learner is
             then as it was.
         """
-        if self.pending is None or block != self.pending:
-            raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
+        if self._pending is None or block != self._pending:
+            raise ValueError(f"block must be the one asked for, {self._pending}, got {block}")
         _check_rewards("outcome.first", outcome.first, len(block.arms), largest=1)
         _check_rewards("outcome.rest", outcome.rest, len(block.arms), largest=block.plays - 1)
         self._learn(block, outcome)
-        self.pending = None
+        self._pending = None
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        if self._pending is not None:
+            restored.block("progress._pending", self._pending, getattr(self, "arms", None))
 
     @abstractmethod
     def _choose(self) -> Block: ...
 
     @abstractmethod
     def _learn(self, block: Block, outcome: Outcome) -> None: ...
+
+
+class FixedLearner(CheckedLearner):
+    """A learner that hands its attributes to compiled code, which trusts them.
+
+    So the arguments of its constructor cannot be set to anything else later.
+    """
+
+    _arguments: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Note the arguments of the constructor."""
+        super().__init_subclass__(**options)
+        cls._arguments = frozenset(signature(cls).parameters)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self._arguments and name in vars(self):
+            raise AttributeError(
+                f"{name} of a {type(self).__name__} must stay as it was given, got "
+                f"{checks.short(value)}; make a new learner"
+            )
+        super().__setattr__(name, value)
 
 
 def accepted(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,12 +158,6 @@ def own_copy(options: Mapping[str, Any]) -> dict[str, Any]:
         name: list(value) if isinstance(value, range) else deepcopy(value)
         for name, value in options.items()
     }
-
-
-def _first_place(cls: type, *names: str) -> int:
-    """Return the place, among a class and its parents, of the first that defines a name."""
-    owners = [any(name in vars(parent) for name in names) for parent in cls.__mro__]
-    return owners.index(True)
 
 
 def _check_rewards(argument: str, rewards: Sequence[float], positions: int, largest: int) -> None:

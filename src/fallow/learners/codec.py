@@ -15,7 +15,6 @@ from fallow import checks
 from fallow.kernels.bandits import Statistics
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.policy_rewards import PolicyRewards
-from fallow.learners.tree import Tree
 from fallow.planners.cycle import Plan
 from fallow.protocol import Block
 
@@ -24,7 +23,7 @@ FORMAT = 1
 PLAIN = (type(None), bool, int, float, str)
 DTYPES = ("bool", "int32", "int64", "float32", "float64")
 CLASSES: Mapping[str, Any] = MappingProxyType(
-    {each.__name__: each for each in (Block, Cells, Plan, PolicyRewards, Statistics, Tree)}
+    {each.__name__: each for each in (Block, Cells, Plan, PolicyRewards, Statistics)}
 )
 """Whose instances a state may hold, beside what Python and numpy have."""
 MISFITS = (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
@@ -73,7 +72,7 @@ class SavedLearner:
         >>> learner = UCBGreedy(arms=1, delays=[0])
         >>> block = learner.ask()
         >>> learner.state()["progress"]
-        {'pending': {'Block': {'arms': {'tuple': [0]}, 'plays': 1}}}
+        {'_pending': {'Block': {'arms': {'tuple': [0]}, 'plays': 1}}}
         """
         parameters = encode("parameters", self.parameters())
         fresh, own = _attributes(type(self)(**self.parameters())), _attributes(self)
@@ -114,7 +113,14 @@ class SavedLearner:
                 raise ValueError(f"progress must not hold {name}, an argument that never changes")
         _check_members("progress", fresh, {**fresh, **progress})
         vars(learner).update(progress)
+        learner._check_progress()
         return learner
+
+    def _check_progress(self) -> None:
+        """Check, after the types, that this learner can have come to the state that was read.
+
+        A subclass adds what it relies on. Whatever it lets pass must not lead to an error later.
+        """
 
 
 def load(state: Mapping[str, Any]) -> SavedLearner:
@@ -268,7 +274,7 @@ def _check_alike(field: str, fresh: Any, value: Any) -> None:
 
 def _attributes(learner: SavedLearner) -> dict[str, Any]:
     """Return the attributes of a learner; before it is first asked, nothing is pending."""
-    return {"pending": None, **vars(learner)}
+    return {"_pending": None, **vars(learner)}
 
 
 def _text(value: Any) -> str:
@@ -281,7 +287,7 @@ def _find_class(name: Any) -> type[SavedLearner]:
     module, _, class_name = checks.text("the learner of a state", name).rpartition(":")
     home = sys.modules.get(module or __package__)
     found = None if home is None else vars(home).get(class_name)
-    if not (isinstance(found, type) and issubclass(found, SavedLearner)):
+    if not (isinstance(found, type) and issubclass(found, SavedLearner)) or found is SavedLearner:
         raise ValueError(
             "the learner of a state must be a class of fallow.learners, or of a module that was "
             f"imported first, got {name!r}"

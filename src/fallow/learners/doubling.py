@@ -3,6 +3,7 @@
 from typing import Any
 
 from fallow import checks
+from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner, check_learner_class, own_copy
 from fallow.protocol import Block, Outcome
 
@@ -47,6 +48,17 @@ cut_stage='race')
         self._ranked = 0  # rounds that earlier lives spent on ranking
         self._start(self.first_horizon)
 
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        lives = (self.horizon // self.first_horizon).bit_length() - 1
+        restored.equal("progress.horizon", self.horizon, self.first_horizon * 2 ** max(lives, 0))
+        restored.whole_number("progress.left", self.left, least=1, most=self.horizon)
+        restored.whole_number("progress._ranked", self._ranked, least=0)
+        restored.equal("progress.learner", repr(self.learner), repr(self._life(self.horizon)))
+        if self._pending is not None:
+            asked = None if self.learner.pending is None else self._choose()
+            restored.equal("progress._pending", self._pending, asked)
+
     @property
     def ranking_rounds(self) -> int:
         """Rounds spent on the order of the arms so far, in all lives."""
@@ -54,7 +66,10 @@ cut_stage='race')
 
     def _start(self, horizon: int) -> None:
         self.horizon = self.left = horizon
-        self.learner = self.of(**{**self.options, "horizon": horizon})
+        self.learner = self._life(horizon)
+
+    def _life(self, horizon: int) -> CheckedLearner:
+        return self.of(**{**self.options, "horizon": horizon})
 
     def _choose(self) -> Block:
         block = self.learner.ask()

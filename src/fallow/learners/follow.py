@@ -1,6 +1,9 @@
 """A plan as a learner."""
 
+from dataclasses import replace
+
 from fallow import checks
+from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.planners.cycle import Plan
 from fallow.protocol import Block, Outcome
@@ -20,7 +23,16 @@ class Follow(CheckedLearner):
     def __init__(self, plan: Plan) -> None:
         if not isinstance(plan, Plan):
             raise ValueError(f"plan must be a Plan, as planners return, got {checks.short(plan)}")
-        self.plan = plan
+        cycle = tuple(checks.whole_numbers("plan.cycle", plan.cycle, minimum=0))
+        checks.not_negative("plan.gain", plan.gain)
+        checks.not_negative("plan.upper_bound", plan.upper_bound)
+        checks.text("plan.method", plan.method)
+        self.plan = replace(plan, cycle=cycle)
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        if self._pending is not None:
+            restored.equal("progress._pending", self._pending, self._choose())
 
     def _choose(self) -> Block:
         return Block(self.plan.cycle, 2**52 // len(self.plan.cycle))

@@ -7,15 +7,16 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.kernels.blocks import best_block
+from fallow.learners import restored
 from fallow.learners.cell_rewards import delay_bound
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.checked_learner import FixedLearner
 from fallow.protocol import Block, Outcome
 
 MAX_NODES = 2000
 """Steps of the search for a block; short blocks of few arms need fewer, and are then optimal."""
 
 
-class ISICombUCB1(CheckedLearner):
+class ISICombUCB1(FixedLearner):
     """ISI-CombUCB1 (Laforgue, Clerici, Cesa-Bianchi and Gilad-Bachrach 2022).
 
     Combinatorial UCB over blocks of d + 1 pulls. An arm's first pull in a block only sets its
@@ -45,16 +46,24 @@ class ISICombUCB1(CheckedLearner):
     """
 
     def __init__(self, arms: int, max_delay: int | None, block: int | None = None) -> None:
-        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.arms = checks.arms(arms)
         self.max_delay = delay_bound(max_delay)
         if block is None:
             block = max(self.max_delay + 1, 10) + 1
         self.block = checks.whole_number("block", block, minimum=2)
         checks.table_size(self.arms, (self.block + 1) ** 2)
         width = min(self.block, self.max_delay + 2) - 1
-        self.counts = np.zeros((self.arms, width))
-        self.sums = np.zeros((self.arms, width))
+        self._counts = np.zeros((self.arms, width))
+        self._sums = np.zeros((self.arms, width))
         self._rounds = 0
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        width = min(self.block, self.max_delay + 2) - 1
+        restored.rewards("progress._", self._counts, self._sums, (self.arms, width))
+        restored.whole_number("progress._rounds", self._rounds, least=0)
+        if self._pending is not None:
+            restored.equal("progress._pending.plays", self._pending.plays, 1)
 
     def _choose(self) -> Block:
         return Block(tuple(best_block(self._scores(), self.block, MAX_NODES).tolist()))
@@ -62,17 +71,17 @@ class ISICombUCB1(CheckedLearner):
     def _scores(self) -> FloatArray:
         """Return the upper confidence bound of each repeated pull by arm and delay."""
         untried = self.block * math.sqrt(1.5 * math.log(self.arms * self.block))
-        tried = np.maximum(self.counts, 1)
+        tried = np.maximum(self._counts, 1)
         bonus = np.sqrt(1.5 * math.log(max(self._rounds, 1)) / tried)
-        return np.where(self.counts > 0, self.sums / tried + bonus, untried)
+        return np.where(self._counts > 0, self._sums / tried + bonus, untried)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        width = self.counts.shape[1]
+        width = self._counts.shape[1]
         last: dict[int, int] = {}
         for now, (arm, reward) in enumerate(zip(block.arms, outcome.first, strict=True)):
             if arm in last:
                 cell = arm, min(now - last[arm], width) - 1
-                self.counts[cell] += 1
-                self.sums[cell] += float(reward)
+                self._counts[cell] += 1
+                self._sums[cell] += float(reward)
             last[arm] = now
         self._rounds += block.pulls

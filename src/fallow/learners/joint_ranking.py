@@ -6,6 +6,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.kernels.confidence import upper_bounds
+from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.protocol import Block, Outcome
@@ -50,14 +51,20 @@ class JointRanking(CheckedLearner):
 
     def __init__(self, arms: int, max_delay: int | None) -> None:
         self.max_delay = delay_bound(max_delay)
-        self.cells = Cells(arms, self.max_delay)
-        self.arms = self.cells.arms
+        self._cells = Cells(arms, self.max_delay)
+        self.arms = self._cells.arms
         self.cycle: tuple[int, ...] = ()
 
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        self._cells.check(self.arms, self.max_delay + 1)
+        if self.cycle:
+            restored.distinct("progress.cycle", self.cycle, least=0, most=self.arms - 1)
+
     def _choose(self) -> Block:
-        counts = self.cells.counts
-        level = math.log(max(self.cells.rounds, 2))
-        bounds = upper_bounds(counts, self.cells.sums, level)
+        counts = self._cells.counts
+        level = math.log(max(self._cells.rounds, 2))
+        bounds = upper_bounds(counts, self._cells.sums, level)
         cycles = [_best_cycle(bounds, arms) for arms in range(len(bounds), 0, -1)]
         if self.cycle:
             cycles.insert(0, self.cycle)  # first, so that it wins ties
@@ -66,7 +73,7 @@ class JointRanking(CheckedLearner):
         return Block(cycle, 1 + max(int(_cells_of(counts, cycle).min()), 1))
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        self.cells.credit(block, outcome)
+        self._cells.credit(block, outcome)
         self.cycle = block.arms
 
 

@@ -6,12 +6,19 @@ import numpy as np
 
 from fallow import checks
 from fallow.kernels.lookahead import best_sequence
+from fallow.learners import restored
 from fallow.learners.cell_rewards import delay_bound
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.checked_learner import FixedLearner
 from fallow.protocol import Block, Outcome
 
+MAX_DEPTH = 24
+MAX_SEQUENCES = 2**24
+"""Sequences of pulls that a search may have to look at, about a second's work."""
+LEAST = 1e-6
+"""Of the noise, so that rounding does not take over, and of the length scale."""
 
-class Lookahead(CheckedLearner):
+
+class Lookahead(FixedLearner):
     """dRGP-UCB (Pike-Burke and Gruenewaelder 2019): the best `depth` pulls by upper bounds.
 
     Each arm's means by delay are a Gaussian process: mean 0, variance 1, and a squared exponential
@@ -48,18 +55,34 @@ class Lookahead(CheckedLearner):
         length_scale: float = 5.0,
         noise: float = 0.25,
     ) -> None:
-        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.arms = checks.arms(arms)
         self.max_delay = delay_bound(max_delay)
-        self.depth = checks.whole_number("depth", depth, minimum=1)
-        self.length_scale = checks.positive("length_scale", length_scale)
-        self.noise = checks.positive("noise", noise)
+        self.depth = checks.whole_number("depth", depth, minimum=1, maximum=MAX_DEPTH)
+        if self.arms**self.depth > MAX_SEQUENCES:
+            raise ValueError(
+                f"depth must leave at most {MAX_SEQUENCES:,} sequences of arms, got {self.depth} "
+                f"for {self.arms:,} arms; look less far ahead"
+            )
+        self.length_scale = checks.number("length_scale", length_scale, minimum=LEAST)
+        self.noise = checks.number("noise", noise, minimum=LEAST)
         width = self.max_delay + 1
         checks.table_size(self.arms * width, width)
         steps = np.subtract.outer(np.arange(width), np.arange(width)) / self.length_scale
-        self.means = np.zeros((self.arms, width))
-        self.covariances = np.tile(np.exp(-(steps**2) / 2), (self.arms, 1, 1))
+        self._means = np.zeros((self.arms, width))
+        self._covariances = np.tile(np.exp(-(steps**2) / 2), (self.arms, 1, 1))
         self._rounds = 0
         self._last = [-width] * self.arms
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        arms, width = self.arms, self.max_delay + 1
+        restored.whole_number("progress._rounds", self._rounds, least=0)
+        restored.last_pulls("progress._last", self._last, arms, width, self._rounds)
+        restored.numbers("progress._means", self._means, (arms, width), -1e9, 1e9)
+        shape = (arms, width, width)
+        restored.numbers("progress._covariances", self._covariances, shape, -1 - LEAST, 1 + LEAST)
+        if self._pending is not None:
+            restored.equal("progress._pending.plays", self._pending.plays, 1)
 
     @property
     def scale(self) -> float:
@@ -71,7 +94,7 @@ class Lookahead(CheckedLearner):
         if self._rounds == 0:
             return Block(tuple(range(self.arms)))
         delays = self._rounds - np.array(self._last)
-        pulls = best_sequence(self.means, self.covariances, delays, self.depth, self.scale)
+        pulls = best_sequence(self._means, self._covariances, delays, self.depth, self.scale)
         return Block(tuple(pulls.tolist()))
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
@@ -83,7 +106,7 @@ class Lookahead(CheckedLearner):
 
     def _observe(self, arm: int, delay: int, reward: float) -> None:
         """Take a reward into the posterior of an arm."""
-        mean, covariance = self.means[arm], self.covariances[arm]
+        mean, covariance = self._means[arm], self._covariances[arm]
         column = covariance[:, delay - 1].copy()
         gain = column / (column[delay - 1] + self.noise)
         mean += gain * (reward - mean[delay - 1])

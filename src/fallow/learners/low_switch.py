@@ -6,15 +6,16 @@ from typing import Literal, get_args
 
 from fallow import checks
 from fallow.arrays import IntArray
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners import restored
 from fallow.learners.policy_rewards import checked_order
+from fallow.learners.ranking_learner import RankingLearner
 from fallow.protocol import Block, Outcome
 
 Rounding = Literal["up", "down"]
 CutStage = Literal["race", "commit"]
 
 
-class LowSwitch(CheckedLearner):
+class LowSwitch(RankingLearner):
     """The paper's pi_low: stages of action elimination over the ranking policies pi_1, ..., pi_k.
 
     Stage s plays each active policy pi_m for T_s / (m |A_s|) + 1 plays, rounded to a whole number,
@@ -67,7 +68,6 @@ class LowSwitch(CheckedLearner):
         cut_stage: CutStage = "race",
     ) -> None:
         self.order = checked_order(order)
-        self.arms = len(self.order)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         self.delta = checks.chance("delta", delta)
         self.confidence_scale = checks.positive("confidence_scale", confidence_scale)
@@ -78,6 +78,19 @@ class LowSwitch(CheckedLearner):
         self.active = tuple(range(1, self.arms + 1))
         self._averages: list[float] = []  # of the active policies played in this stage
         self._played = 0
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        restored.whole_number("progress._played", self._played, least=0)
+        restored.whole_number("progress.stage", self.stage, least=1, most=1 + self._played)
+        restored.distinct("progress.active", self.active, least=1, most=self.arms)
+        averages = len(self._averages)
+        restored.numbers("progress._averages", self._averages, (averages,), least=-1e-9, most=2)
+        restored.whole_number("progress._averages", averages, 0, max(len(self.active) - 1, 0))
+        if self._pending is not None:
+            restored.equal("progress._pending.arms", len(self._pending.arms), self._policy)
+            least = 1 if len(self.active) == 1 else 2
+            restored.whole_number("progress._pending.plays", self._pending.plays, least)
 
     @property
     def stages(self) -> int:
@@ -101,11 +114,16 @@ class LowSwitch(CheckedLearner):
         return self.confidence_scale * math.sqrt(self.arms / (2 * self.stage_rounds(stage)) * log)
 
     def _choose(self) -> Block:
-        arms = self.active[len(self._averages)]
+        arms = self._policy
         if len(self.active) == 1:
             left = max(self.horizon - self._played, 1)
             return Block(self.order[:arms], math.ceil(left / arms))
         return Block(self.order[:arms], self._plays(arms))
+
+    @property
+    def _policy(self) -> int:
+        """The number of arms of the policy whose turn it is."""
+        return self.active[len(self._averages)]
 
     def _plays(self, arms: int) -> int:
         """Return how often the policy over so many arms is played in this stage."""

@@ -1,4 +1,4 @@
-"""What learners over ranking policies share."""
+"""What ranking policies earned."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.learners import restored
 from fallow.protocol import Block, Outcome
 
 
@@ -61,6 +62,12 @@ class PolicyRewards:
         self.counts = [0] * len(self.order)
         self.sums = [0.0] * len(self.order)
         self.last = 0
+
+    def check(self, order: tuple[int, ...]) -> None:
+        """Check rewards that were restored, of the policies with this order."""
+        restored.equal("progress.rewards.order", self.order, order)
+        restored.rewards("progress.rewards.", self.counts, self.sums, (len(order),))
+        restored.whole_number("progress.rewards.last", self.last, least=0, most=len(order))
 
     def average(self, arms: int) -> float:
         """Return the average reward of the policy over so many arms; it must have been played."""

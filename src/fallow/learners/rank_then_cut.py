@@ -5,6 +5,7 @@ from inspect import signature
 from typing import Any
 
 from fallow import checks
+from fallow.learners import restored
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.checked_learner import (
     CheckedLearner,
@@ -70,6 +71,19 @@ class RankThenCut(CheckedLearner):
         self.cutter: CheckedLearner | None = None
         self._second(range(self.arms), self.horizon)  # so that a wrong option shows at once
         self._enter_second_stage_if_ranked()
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        fresh = type(self)(**self.parameters())
+        restored.equal("progress.ranker", repr(self.ranker), repr(fresh.ranker))
+        if not self.ranker.done:
+            restored.equal("progress.cutter", self.cutter, None)
+        else:
+            left = max(self.horizon - self.ranker.pulls, 1)
+            expected = self._second(self.ranker.order, left)
+            restored.equal("progress.cutter", type(self.cutter), self.then)
+            restored.equal("progress.cutter", repr(self.cutter), repr(expected))
+        restored.equal("progress._pending", self._pending, self._playing.pending)
 
     @property
     def stage(self) -> str:

@@ -6,13 +6,15 @@ import numpy as np
 
 from fallow.arrays import IntArray
 from fallow.kernels.bandits import Log, Table, observe, play_rankings, ucb_choice
-from fallow.learners.baselines import empty_statistics
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners import restored
+from fallow.learners.baselines import check_statistics, empty_statistics
+from fallow.learners.checked_learner import FixedLearner
 from fallow.learners.policy_rewards import checked_order
+from fallow.learners.ranking_learner import RankingLearner
 from fallow.protocol import Block, Outcome
 
 
-class RankingUCB(CheckedLearner):
+class RankingUCB(RankingLearner, FixedLearner):
     """The paper's pi_ucb: UCB1 over the ranking policies pi_1, ..., pi_k.
 
     A selection is two plays of the policy with the largest average + sqrt(2 ln n / n_m), where n
@@ -31,17 +33,22 @@ class RankingUCB(CheckedLearner):
 
     def __init__(self, order: Sequence[int] | IntArray) -> None:
         self.order = checked_order(order)
-        self.arms = len(self.order)
-        self.statistics = empty_statistics(self.arms)
+        self._statistics = empty_statistics(self.arms)
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        check_statistics(self._statistics, self.arms)
+        if self._pending is not None:
+            restored.equal("progress._pending.plays", self._pending.plays, 2)
 
     def _choose(self) -> Block:
-        choice = ucb_choice(self.statistics, float(self.statistics.total[0]), 2.0)
+        choice = ucb_choice(self._statistics, float(self._statistics.total[0]), 2.0)
         return Block(self.order[: choice + 1], 2)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         # The first play only calibrates the delays (section 6), so it is not averaged.
         arms = len(block.arms)
-        observe(self.statistics, arms - 1, float(sum(outcome.rest) / arms))
+        observe(self._statistics, arms - 1, float(sum(outcome.rest) / arms))
 
     def cycles(self) -> list[tuple[int, ...]]:
         """Return the cycles of the ranking policies, from one arm to all."""
@@ -52,4 +59,4 @@ class RankingUCB(CheckedLearner):
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         order = np.array(self.order)
-        return play_rankings(table, self.statistics, order, horizon, noisy, generator, log)
+        return play_rankings(table, self._statistics, order, horizon, noisy, generator, log)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.kernels.confidence import upper_bound
-from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.policy_rewards import PolicyRewards
+from fallow.learners.ranking_learner import RankingLearner
 from fallow.protocol import Block, Outcome
 
 
-class RankingUCB2(CheckedLearner):
+class RankingUCB2(RankingLearner):
     """UCB2 (Auer, Cesa-Bianchi and Fischer, 2002) over the ranking policies pi_1, ..., pi_k.
 
     The policy with the largest index is played for an epoch, until its pulls that count have grown
@@ -53,9 +53,12 @@ class RankingUCB2(CheckedLearner):
     ) -> None:
         self.rewards = PolicyRewards(order)
         self.order = self.rewards.order
-        self.arms = len(self.order)
         self.alpha = checks.chance("alpha", alpha)
         self.first_epoch = checks.whole_number("first_epoch", first_epoch, minimum=1)
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        self.rewards.check(self.order)
 
     def index(self, arms: int) -> float:
         """Return the upper bound on the gain of the policy over so many arms."""

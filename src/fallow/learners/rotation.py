@@ -11,8 +11,9 @@ from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.confidence import rises, upper_bounds
 from fallow.kernels.cycles import best_start, plays_until_doubling, pulls_until_doubling
+from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells
-from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.checked_learner import FixedLearner
 from fallow.planners import HEURISTICS
 from fallow.planners.beam import beam
 from fallow.planners.cycle import Plan, gain
@@ -50,7 +51,7 @@ PLANNERS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
 )
 
 
-class Rotation(CheckedLearner):
+class Rotation(FixedLearner):
     """Plans as if every cell paid its upper confidence bound, and plans anew as cells double.
 
     A cell is an arm at a delay. Each pull is a sample of its own cell, so that the order of the
@@ -94,7 +95,7 @@ class Rotation(CheckedLearner):
         planner: str = "auto",
         exploration: float = 0.5,
     ) -> None:
-        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.arms = checks.arms(arms)
         if max_delay is not None:
             max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         self.max_delay = max_delay
@@ -104,55 +105,70 @@ class Rotation(CheckedLearner):
             _check_reach(self.arms, max_delay)
         self.planner = planner
         self.exploration = checks.positive("exploration", exploration)
-        self.bound = 1 if max_delay is None else max_delay
-        self.cells = Cells(arms, self._columns() - 1)
-        self.cycle: tuple[int, ...] = ()
+        self._bound = 1 if max_delay is None else max_delay
+        self._cells = Cells(arms, self._columns() - 1)
+        self._cycle: tuple[int, ...] = ()  # played last
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        if self.max_delay is None:
+            restored.whole_number("progress._bound", self._bound, least=1)
+        else:
+            restored.equal("progress._bound", self._bound, self.max_delay)
+        self._cells.check(self.arms, self._columns())
+        arms, length = self.arms, len(self._cycle)
+        restored.whole_numbers("progress._cycle", self._cycle, length, least=0, most=arms - 1)
+
+    @property
+    def bound(self) -> int:
+        """The longest delay that is told apart from all longer ones so far."""
+        return self._bound
 
     @property
     def level(self) -> float:
         """The confidence level, exploration x ln t."""
-        return self.exploration * math.log(max(self.cells.rounds, 2))
+        return self.exploration * math.log(max(self._cells.rounds, 2))
 
     def _columns(self) -> int:
         """Return how many delays are told apart: beyond a bound in doubt, twice as many."""
-        return self.bound + 1 if self.max_delay is not None else 2 * (self.bound + 1)
+        return self._bound + 1 if self.max_delay is not None else 2 * (self._bound + 1)
 
     def _choose(self) -> Block:
-        counts, sums = self._fold(self.cells.counts), self._fold(self.cells.sums)
+        counts, sums = self._fold(self._cells.counts), self._fold(self._cells.sums)
         bounds = upper_bounds(counts, sums, self.level)
-        lacking = np.arange(self.bound, -1, -1) / (self.cells.rounds + 1)
+        lacking = np.arange(self._bound, -1, -1) / (self._cells.rounds + 1)
         table = Instance(np.maximum(bounds - TILT * lacking, 0))
-        delays = np.minimum(self.cells.delays(), self.bound + 1)
+        delays = np.minimum(self._cells.delays(), self._bound + 1)
         plan = PLANNERS[self.planner](table)
         if not self._keeps_cycle(table, plan):
             start = best_start(table.means, delays, np.array(plan.cycle))
-            self.cycle = plan.cycle[start:] + plan.cycle[:start]
-        cycle = np.array(self.cycle)
+            self._cycle = plan.cycle[start:] + plan.cycle[:start]
+        cycle = np.array(self._cycle)
         plays = plays_until_doubling(counts, cycle)
         if plays == 1 and self.switching_cost == 0:
             pulls = pulls_until_doubling(counts, delays, cycle)
             if pulls > 0:
-                return Block(self.cycle[:pulls])
+                return Block(self._cycle[:pulls])
         # In the first play an arm's first pull may fall into another cell than planned.
-        return Block(self.cycle, plays + 1)
+        return Block(self._cycle, plays + 1)
 
     def _keeps_cycle(self, table: Instance, plan: Plan) -> bool:
         """Tell whether the cycle stays because a change would not pay for itself."""
-        if not self.cycle or self.switching_cost == 0:
+        if not self._cycle or self.switching_cost == 0:
             return False
-        better = plan.gain - gain(table, self.cycle)
-        return better * self.cells.rounds <= self.switching_cost
+        better = plan.gain - gain(table, self._cycle)
+        return better * self._cells.rounds <= self.switching_cost
 
     def _fold(self, table: FloatArray) -> FloatArray:
         """Return a table of cells with all delays beyond the bound in one column."""
-        rested = table[:, self.bound :].sum(axis=1, keepdims=True)
-        return np.hstack([table[:, : self.bound], rested])
+        rested = table[:, self._bound :].sum(axis=1, keepdims=True)
+        return np.hstack([table[:, : self._bound], rested])
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
-        self.cells.credit(block, outcome)
-        beyond = slice(self.bound, None)
+        self._cells.credit(block, outcome)
+        beyond = slice(self._bound, None)
         if self.max_delay is None and rises(
-            self.cells.counts[:, beyond], self.cells.sums[:, beyond], self.level
+            self._cells.counts[:, beyond], self._cells.sums[:, beyond], self.level
         ):
-            self.bound *= 2
-            self.cells.widen(self._columns() - 1)
+            self._bound *= 2
+            self._cells.widen(self._columns() - 1)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from fallow import checks
+from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.protocol import Block, Outcome
 
@@ -33,7 +34,7 @@ class UCBGreedy(CheckedLearner):
     """
 
     def __init__(self, arms: int, delays: Sequence[int]) -> None:
-        self.arms = checks.whole_number("arms", arms, minimum=1)
+        self.arms = checks.arms(arms)
         self.delays = checks.whole_numbers("delays", delays, minimum=0)
         if len(self.delays) != self.arms:
             raise ValueError(
@@ -43,6 +44,18 @@ class UCBGreedy(CheckedLearner):
         self._last = [-delay - 1 for delay in self.delays]
         self.counts = [0] * self.arms
         self.sums = [0.0] * self.arms
+
+    def _check_progress(self) -> None:
+        super()._check_progress()
+        restored.rewards("progress.", self.counts, self.sums, (self.arms,))
+        restored.whole_number("progress._rounds", self._rounds, least=0)
+        width = max(self.delays) + 1
+        restored.last_pulls("progress._last", self._last, self.arms, width, self._rounds)
+        for arm, count in enumerate(self.counts):
+            if count == 0:  # then it was never pulled
+                restored.equal(f"progress._last[{arm}]", self._last[arm], -self.delays[arm] - 1)
+        if self._pending is not None:
+            restored.equal("progress._pending.pulls", self._pending.pulls, 1)
 
     def _choose(self) -> Block:
         available = [arm for arm in range(self.arms) if self._is_available(arm)]

@@ -1,0 +1,142 @@
+"""The arrays of a trajectory's file, each checked when it is read: others may have written them."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from fallow import checks
+from fallow.instance import Instance
+
+FORMAT = 1
+"""Of the files that are written and read here."""
+MAX_BYTES = 2**32
+"""Of one array, so that a small file cannot fill the memory."""
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+RUNS = ("means", "arms", "starts", "numbers", "pulls")
+SAMPLES = ("rounds", "rewards", "switches", "played")
+DTYPES = {"means": "float64", "rewards": "float64", "numbers": "int32"}
+"""Of arrays that do not hold integers of 64 bits."""
+DIMENSIONS = {"means": 2, "played": 0, "format": 0}
+"""Of arrays that are no plain lists."""
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write an NPZ file."""
+    with path.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, format=np.array(FORMAT), **arrays)
+
+
+def read_arrays(path: Path) -> Arrays:
+    """Return the arrays of a file, either `RUNS` or `SAMPLES`, that can be trusted.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or no trajectory; the error names the array, the rule and the value.
+    """
+    content = BytesIO(path.read_bytes())
+    try:
+        with zipfile.ZipFile(content) as archive:
+            arrays = _read(archive)
+        return _checked_runs(arrays) if "means" in arrays else _checked_samples(arrays)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except Exception as error:  # a damaged archive raises errors of many kinds
+        raise ValueError(
+            f"{path} must be a trajectory's file, got a damaged one: {error}"
+        ) from None
+
+
+def _read(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
+    names = [name.removesuffix(".npy") for name in archive.namelist()]
+    expected = ("format", *(RUNS if "means" in names else SAMPLES))
+    checks.keys("a trajectory's file", dict.fromkeys(names), expected)
+    arrays = {}
+    for name in expected:
+        member = archive.getinfo(f"{name}.npy")
+        with archive.open(member) as file:
+            arrays[name] = _read_array(name, file, member.file_size)
+    found = int(arrays.pop("format"))
+    if found != FORMAT:
+        raise ValueError(f"format must be {FORMAT}, which is read here, got {found}")
+    return arrays
+
+
+def _read_array(name: str, file: IO[bytes], size: int) -> npt.NDArray[Any]:
+    """Return an array whose header says what the size of its member does."""
+    version = npy.read_magic(file)
+    if version not in HEADERS:
+        raise ValueError(f"{name} must be in version 1 or 2 of the NPY format, got {version}")
+    shape, by_columns, dtype = HEADERS[version](file)
+    wanted = np.dtype(DTYPES.get(name, "int64"))
+    dimensions = DIMENSIONS.get(name, 1)
+    if dtype != wanted or len(shape) != dimensions or by_columns:
+        raise ValueError(
+            f"{name} must be of {wanted} in {dimensions} dimensions by rows, got {dtype} in "
+            f"{len(shape)}"
+        )
+    expected = wanted.itemsize * math.prod(shape)
+    if expected > min(size, MAX_BYTES):
+        raise ValueError(f"{name} must hold at most {min(size, MAX_BYTES):,} bytes, got {shape}")
+    content = file.read(expected + 1)
+    if len(content) != expected:
+        raise ValueError(f"{name} must end with its last number, got too few bytes, or too many")
+    return np.frombuffer(content, wanted).reshape(shape).copy()
+
+
+def _checked_runs(arrays: Arrays) -> Arrays:
+    means = Instance(arrays["means"]).means
+    cycles = len(arrays["starts"]) - 1
+    _in_range("arms", arrays["arms"], 0, len(means) - 1)
+    _rising("starts", arrays["starts"], 0, len(arrays["arms"]))
+    for place, end in ((0, 0), (-1, len(arrays["arms"]))):
+        if arrays["starts"][place] != end:
+            raise ValueError(f"starts[{place}] must be {end}, got {arrays['starts'][place]}")
+    _in_range("numbers", arrays["numbers"], 0, cycles - 1)
+    _in_range("pulls", arrays["pulls"], 1, checks.LARGEST)
+    _same_length(arrays, ("numbers", "pulls"))
+    checks.whole_number("the sum of pulls", int(arrays["pulls"].sum(dtype=float)), minimum=1)
+    return {**arrays, "means": means}
+
+
+def _checked_samples(arrays: Arrays) -> Arrays:
+    played = checks.whole_number("played", int(arrays["played"]), minimum=1)
+    _rising("rounds", arrays["rounds"], 0, played)
+    _same_length(arrays, ("rounds", "rewards", "switches"))
+    for name in ("rewards", "switches"):
+        _in_range(name, arrays[name], 0, arrays["rounds"] * (1 + 1e-9))
+        if (np.diff(arrays[name]) < 0).any():
+            raise ValueError(f"{name} must never fall, got {checks.short(arrays[name].tolist())}")
+    return arrays
+
+
+def _in_range(name: str, values: npt.NDArray[Any], low: int, high: Any) -> None:
+    if not values.size:
+        raise ValueError(f"{name} must hold at least one number, got none")
+    wrong = values[~((values >= low) & (values <= high))]
+    if wrong.size:
+        most = checks.short(high) if isinstance(high, int) else "its round"
+        raise ValueError(f"{name} must be from {low} to {most}, got {wrong[0]}")
+
+
+def _rising(name: str, values: npt.NDArray[Any], low: int, high: int) -> None:
+    _in_range(name, values, low, high)
+    if (np.diff(values) <= 0).any():
+        raise ValueError(f"{name} must rise, got {checks.short(values.tolist())}")
+
+
+def _same_length(arrays: Arrays, names: Sequence[str]) -> None:
+    lengths = [len(arrays[name]) for name in names]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"{', '.join(names)} must be equally long, got {lengths}")
