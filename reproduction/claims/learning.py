@@ -65,7 +65,7 @@ def _check_gaps() -> Finding:
         learners = [RankingUCB(instance.order) for _ in range(runs)]
         counts = [_switches(instance, each, horizon, seed) for seed, each in enumerate(learners)]
         switches.append(float(np.mean(counts)))
-        selections.append(float(np.mean([each.statistics.counts[1] for each in learners])))
+        selections.append(float(np.mean([each._statistics.counts[1] for each in learners])))
         for seed in range(runs):
             learner = LowSwitch(instance.order, horizon)
             most = max(most, _switches(instance, learner, horizon, seed))

@@ -14,7 +14,7 @@ OTHERS: list[Any] = [None, True, False, "", "x", "0", "\x1b[31m", "é" * 40, [],
 
 def value(generator: Random) -> Any:
     """Return a hostile value."""
-    return generator.choice(NUMBERS if generator.random() < 0.6 else OTHERS)
+    return copy.deepcopy(generator.choice(NUMBERS if generator.random() < 0.6 else OTHERS))
 
 
 def change(tree: Any, generator: Random, donors: tuple[Any, ...] = ()) -> Any:

@@ -56,7 +56,7 @@ def rewards(
 ) -> None:
     """Check counts, in a list of integers or an array, and sums of so many rewards."""
     if isinstance(counts, list):
-        whole_numbers(f"{field}{counted_as}", counts, *shape, least=0)
+        whole_numbers(f"{field}{counted_as}", counts, shape[0], least=0)
     else:
         numbers(f"{field}{counted_as}", counts, shape, least=0, most=checks.LARGEST)
         if (counts != np.floor(counts)).any():
