@@ -1,5 +1,7 @@
 """The catalog: what the paper states of each instance."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -145,6 +147,9 @@ def test_seeds_are_reproducible_and_differ() -> None:
         ("figure2", {"sed": 1}, "a parameter of figure2 must be one of seed, got 'sed'"),
         ("non_monotone", {"seed": 1}, "non_monotone must have no parameters, got 'seed'"),
         ("figure2", {"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ("figure2", {"seed": 2**128}, r"seed must be at most about 3e\+38, got about 3e\+38"),
+        ("random_table", {"arms": 10**9}, "arms must be at most 1,048,576, got 1,000,000,000"),
+        ("random_power", {"max_delay": 10**400}, "max_delay must be at most 67,108,864, got about"),
         ("random_table", {"arms": 0}, "arms must be a whole number >= 1, got 0"),
         ("random_power", {"max_delay": 1.5}, "max_delay must be a whole number >= 1, got 1.5"),
         ("greedy_trap", {"epsilon": 0.7}, r"baselines must lie in \[0, 1\]"),
@@ -156,3 +161,12 @@ def test_seeds_are_reproducible_and_differ() -> None:
 def test_bad_calls_are_named(name: str, parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         catalog.build(name, parameters)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "seed", [], b"x", float("nan")])
+def test_what_is_no_name_or_no_parameters_is_named(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="name must be one of figure2"):
+        catalog.build(wrong)
+    for build in (catalog.build, catalog.source):
+        with pytest.raises(ValueError, match=r"parameters.* must be values by name, got"):
+            build("figure2", wrong)

@@ -61,3 +61,13 @@ def test_keys_are_exactly_those_expected(values: dict[str, int], found: str) -> 
     checks.keys("state", {"b": 2, "a": 1}, ["a", "b"])
     with pytest.raises(ValueError, match=f"^state must hold a, b, got {found}$"):
         checks.keys("state", values, ["a", "b"])
+
+
+@pytest.mark.parametrize("value", [[0.5] * 10**6, np.zeros((1000, 1000)), "x" * 999])
+def test_values_in_errors_are_short_and_on_one_line(value: Any) -> None:
+    written = checks.short(value)
+    assert written == repr(value).replace("\n", " ")[:57] + "..."
+
+
+def test_a_number_that_python_does_not_print_is_said_to_be_long() -> None:
+    assert checks.short(16**5000) == "a int too long to print"

@@ -109,8 +109,8 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "."), "Is a directory"),
         (("plan", "figure2", "seed=1", "seed=2"), "must be given once, got seed twice"),
         (("plan", "figure3", "epsilon=1e400"), "epsilon must be a finite number, got inf"),
-        (("plan", "random_table", "arms=1000000000000"), "at most 67,108,864 values"),
-        (("plan", "random_table", "max_delay=1000000000000"), "at most 67,108,864 values"),
+        (("plan", "random_table", "arms=1000000000000"), "arms must be at most 1,048,576, got"),
+        (("plan", "random_table", "max_delay=1000000000000"), "must be at most 67,108,864, got"),
         (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),
         (
             ("plan", "random_table", "arms=20", "max_delay=20", "--method", "optimal"),

@@ -183,8 +183,14 @@ NAN, INFINITY = float("nan"), float("inf")
         (([1], [1], [NAN]), r"decay must lie in \[0, 1\], got nan at delay 1"),
         (([1], [1], []), r"decay must be a list of numbers, at least one, got \[\]"),
         (([1], [3], lambda delays: delays[:1] * 0.0), "one value a delay, got 1 for 3"),
-        (([1, 1], [1, 10**9], [0.5]), "at most 67,108,864 values, got 2,000,000,002"),
-        (([1], [10**30], decay.constant(1)), r"at most 67,108,864 values, got about 1e\+30"),
+        (
+            ([1, 1], [1, 10**9], [0.5]),
+            "delays must be at most 67,108,864, got 1,000,000,000 at position 1",
+        ),
+        (
+            ([1], [10**30], decay.constant(1)),
+            r"delays must be at most 67,108,864, got about 1e\+30",
+        ),
         (
             ([1, 1], [1, 1], [decay.constant(1)]),
             "decay must be one for all arms or one for each, got 1 for 2 arms",
@@ -207,7 +213,7 @@ NAN, INFINITY = float("nan"), float("inf")
         ),
         (([1], [1], decay.geometric), "rate must be a number in"),
         (([1], [1], [0.5], "a"), "names must be a list of strings, got 'a'"),
-        (([1], [1], [0.5], ["a", "b"]), "names must be one for each arm, got 2 for 1 arms"),
+        (([1], [1], [0.5], ["a", "b"]), "names must be one for each arm, got more for 1 arms"),
         (([1, 1], [1, 1], [0.5], ["a", "a"]), "names must differ, got 'a' twice"),
         (([1], [1], [0.5], [3]), "names must be strings, got 3 for arm 0"),
         (
@@ -237,6 +243,8 @@ def test_bad_parameters_are_named(arguments: tuple[Any, ...], message: str) -> N
             np.broadcast_to(0.5, (2**13 + 1, 2**13)),
             r"at most 67,108,864 values, got 67,117,056 \(8,193 arms",
         ),
+        (np.broadcast_to(0.5, (2**20 + 1, 2)), "arms must be at most 1,048,576, got 1,048,577"),
+        (np.ma.masked_array([[0.5]], [[True]]), r"means must be a list .* got masked_array\("),
     ],
 )
 def test_bad_tables_are_named(table: Any, message: str) -> None:
@@ -275,6 +283,22 @@ def test_bad_tables_are_named(table: Any, message: str) -> None:
             "arm 1: decay must have a value for each delay up to the longest, 2; got 1 values",
         ),
         ("baselines = [1]\ndelays = [1]\ndecay = {power = -1}", "exponent must be finite and >= 0"),
+        (f"means = [[{'9' * 5000}]]", "a whole number must have at most 4,300 digits, got more"),
+        (f"means = [[0x{'f' * 4000}]]", "means must be a list of .* got a list too long to print"),
+        (f"means = {'[' * 3000}", "lists and tables must be at most 50 within each other"),
+        (f"means = {'[' * 51}{']' * 51}", "lists and tables must be at most 50 within each other"),
+        (f"{'.'.join('a' * 2000)} = 1", "lists and tables must be at most 50 within each other"),
+        (f"{'a' * 101} = 1", "a key must have at most 100 characters, got 101: 'aaa"),
+        ("means = [[1]]\n\0", "must be a TOML file: Invalid statement"),
+        ("means = [[1]]\nnames = {a = 1}", "names must be a list of strings, got {'a': 1}"),
+        (
+            f"means = [[1]]\nnames = ['{'a' * 101}']",
+            "names must have at most 100 characters, got 1",
+        ),
+        (
+            f"baselines = [1]\ndelays = [{10**18}]\ndecay = [1]",
+            r"delays must be at most 67,108,864, got about 1e\+18 at position 0",
+        ),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -283,6 +307,23 @@ def test_bad_files_are_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message) as raised:
         Instance.load(path)
     assert "bad.toml" in str(raised.value)
+    assert len(str(raised.value)) < 400
+
+
+def test_what_is_no_text_is_no_instance(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(b"names = ['\xff']")
+    with pytest.raises(ValueError, match=r"bad\.toml must be a TOML file: .* decode byte 0xff"):
+        Instance.load(path)
+    with pytest.raises(ValueError, match="must be a TOML file: embedded null byte"):
+        Instance.load("a\0b")
+    with pytest.raises(OSError, match="Is a directory"):
+        Instance.load(tmp_path)
+
+
+def test_a_file_without_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(ValueError, match="its size in bytes must be at most 67,108,864"):
+        Instance.load("/dev/zero")
 
 
 def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:

@@ -181,6 +181,10 @@ def test_a_failure_in_one_thread_leaves_the_processes_of_others_alone() -> None:
     assert len(result.runs) == 50
 
 
+INSTANCE = catalog.figure3()
+UNEQUAL = catalog.figure2()
+
+
 class TakeNothing(TakeTurns):
     def __init__(self) -> None:
         super().__init__(2)
@@ -208,6 +212,21 @@ class Talkative(TakeTurns):
         ({"learners": RankingUCB([0, 1])}, "learners must be functions from instance and seed"),
         ({"learners": {"ucb": RankingUCB([0, 1])}}, "learner 'ucb' must be a function from inst"),
         ({"learners": lambda *_: TakeNothing()}, "ask must return a Block, got None"),
+        ({"learners": lambda *_: None}, "learner 'learner' must be a learner, with methods ask"),
+        ({"learners": {"a" * 101: None}}, "the name of a learner must have at most 100 charact"),
+        ({"references": {"x": 5}}, "references must be functions from an instance to a plan"),
+        ({"references": {"x": str}}, "the gain of a reference must be a finite number, got 'Ins"),
+        ({"instance": lambda _: [UNEQUAL, 5]}, "a family must return instances with the same"),
+        ({"instance": lambda _: [UNEQUAL, INSTANCE]}, "a family must return instances with the"),
+        (
+            {"instance": lambda _: [INSTANCE] * 11},
+            "a family must return at most one instance a round, got 11 for a horizon of 10",
+        ),
+        (
+            {"runs": 10**9},
+            "runs must be at most .* with 1 learners and 10 checkpoints, got 1,000,0",
+        ),
+        ({"runs": range(10**18, 10**19)}, "runs must be at most about 5e.18, got about 1e.19"),
         ({"learners": lambda *_: Talkative()}, "ranking_rounds must be a whole number >= 0"),
         (
             {"rewards": "gamma"},

@@ -159,10 +159,21 @@ WRONG: list[tuple[Any, str]] = [
     (0.5, "rewards drawn by wrong must be a list of numbers, at least one, got 0.5"),
     (["a"], r"rewards drawn by wrong must be a list of numbers, at least one, got \['a'\]"),
     ([0.5, 0.5], "rewards drawn by wrong must be one for each mean, got 2 for 1 means"),
+    (np.ma.masked_array([0.5], [True]), "rewards drawn by wrong must be a list of numbers, at"),
     ([1.5], r"rewards drawn by wrong must lie in \[0, 1\], got 1.5 for a mean of 0.9"),
     ([-0.1], r"rewards drawn by wrong must lie in \[0, 1\], got -0.1 for a mean of 0.9"),
     ([math.nan], r"rewards drawn by wrong must lie in \[0, 1\], got nan for a mean of 0.9"),
 ]
+
+
+@pytest.mark.parametrize("concentration", [1e-9, 1e9])
+@pytest.mark.parametrize("mean", [5e-324, 1e-310, 0.5, 1 - 2**-53])
+def test_beta_rewards_are_drawn_up_to_the_ends_of_their_parameters(
+    mean: float, concentration: float
+) -> None:
+    total = draws("beta", np.random.default_rng(1), concentration).many(mean, 10**4)
+    spread = math.sqrt(mean * (1 - mean) / (concentration + 1) / 10**4)
+    assert abs(total / 10**4 - mean) <= 6 * spread + 1e-15  # by chance once in 1e8
 
 
 @pytest.mark.parametrize(("drawn", "message"), WRONG)

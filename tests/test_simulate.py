@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from itertools import cycle
+from itertools import cycle, repeat
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,49 @@ def test_wrong_blocks_are_named(block: Block, message: str) -> None:
         simulate(catalog.figure3(), Scripted([Block((0,), 1), block]), 10, seed=0)
 
 
+NO_BLOCKS: list[tuple[Any, str]] = [
+    (None, "ask must return a Block, got None"),
+    (5, "ask must return a Block, got 5"),
+    (((0,), 1), r"ask must return a Block, got \(\(0,\), 1\)"),
+    ((None, 1), "arms of the learner's block must be a list of whole numbers, got None"),
+    (("01", 1), "arms of the learner's block must be a list of whole numbers, got '01'"),
+    ((b"01", 1), "arms of the learner's block must be a list of whole numbers, got b'01'"),
+    (({0: 1}, 1), "arms of the learner's block must be a list of whole numbers, got {0: 1}"),
+    ((iter([0, 1]), 1), "arms of the learner's block must be a list of whole numbers, got <list_i"),
+    ((repeat(0), 1), r"arms of the learner's block must be a list of whole numbers, got repeat\(0"),
+    ((range(10**12), 1), "the length of arms of the learner's block must be at most 67,108,864"),
+    ((range(10**30), 1), "the length of arms of the learner's block must be at most 67,108,864"),
+    ((([0],), 1), r"arms of the learner's block must be whole numbers >= 0, got \[0\]"),
+    ((np.zeros((1, 2), int), 1), "arms of the learner's block must be a list of whole numbers"),
+    ((np.ma.masked_array([0], [True]), 1), "arms of the learner's block must be a list of whole"),
+    (((math.nan,), 1), "arms of the learner's block must be whole numbers >= 0, got nan"),
+    (((10**400,), 1), r"arms of the learner's block must be at most .*, got about 1e\+300"),
+    (((0,), None), "plays of the learner's block must be a whole number >= 1, got None"),
+    (((0,), math.nan), "plays of the learner's block must be a whole number >= 1, got nan"),
+    (((0,), np.ones(2)), "plays of the learner's block must be a whole number >= 1, got array"),
+    (((0,), 10**400), r"plays of the learner's block must be at most .*, got about 1e\+300"),
+]
+
+
+@pytest.mark.parametrize(("block", "message"), NO_BLOCKS, ids=lambda case: str(case)[:30])
+@pytest.mark.parametrize("phases", [1, 2])
+def test_what_is_no_block_is_named_also_in_a_drift(block: Any, message: str, phases: int) -> None:
+    asked = block if "ask must" in message else Block(*block)
+    learner, seed = Scripted([Block((0,)), asked]), np.random.SeedSequence(0)
+    instances = [catalog.figure3()] * phases
+    with pytest.raises(ValueError, match=message):
+        play_phases(instances, learner, 10, seed, "none", np.array([10]), 10.0)
+
+
+def test_a_learner_is_told_its_own_block_in_a_drift() -> None:
+    """Also where its arms are no tuple."""
+    arms: Any = [0, 1]
+    asked = Block(arms, 3)
+    learner = Script([asked])
+    play_phases([INSTANCE] * 2, learner, 12, np.random.SeedSequence(0), "none", np.array([12]), 1.0)
+    assert [block is asked for block, _ in learner.told] == [True, True]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -142,7 +185,15 @@ def test_wrong_blocks_are_named(block: Block, message: str) -> None:
             {"rewards": "gauss"},
             "rewards must be one of bernoulli, none, beta, or a function .*, got 'gauss'",
         ),
+        ({"rewards": 5}, "rewards must be one of bernoulli, none, beta, or a function .*, got 5"),
         ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
+        ({"concentration": 5e-324}, r"concentration must be from 1e-09 to 1e\+09, got 5e-324"),
+        ({"concentration": 1.7e308}, r"concentration must be from 1e-09 to 1e\+09, got 1.7e\+308"),
+        ({"instance": [[0.5]]}, r"instance must be an Instance, got \[\[0.5\]\]"),
+        ({"learner": None}, "learner must be a learner, with methods ask and tell, got None"),
+        ({"learner": UCB1}, "learner must be a learner, with methods ask and tell, got <class"),
+        ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ({"seed": None}, "seed must be a whole number >= 0, got None"),
         ({"checkpoints": [5, 3]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": [5, 11]}, "checkpoints must increase up to at most the horizon, 10"),
         ({"checkpoints": []}, "checkpoints must hold at least one number"),
@@ -153,9 +204,10 @@ def test_wrong_blocks_are_named(block: Block, message: str) -> None:
     ],
 )
 def test_wrong_arguments_are_named(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"learner": RankingUCB([0, 1]), "horizon": 10, "seed": 0} | changes
+    right = {"instance": catalog.figure3(), "learner": RankingUCB([0, 1]), "horizon": 10, "seed": 0}
+    arguments: dict[str, Any] = right | changes
     with pytest.raises(ValueError, match=message):
-        simulate(catalog.figure3(), **arguments)
+        simulate(**arguments)
 
 
 class Stubborn(RankingUCB):
@@ -281,6 +333,15 @@ def test_blocks_go_on_across_the_ends_of_phases(blocks: list[Block], count: int)
     for (_, outcome), (_, expected) in zip(parts.told, whole.told, strict=True):
         np.testing.assert_allclose(outcome.first, expected.first)
         np.testing.assert_allclose(outcome.rest, expected.rest)
+
+
+@pytest.mark.parametrize(
+    "values", [[], None, "x", 5, np.zeros((0, 3)), [[1, 2], [3]], [None], [True], [10**400], {}]
+)
+def test_an_estimate_is_of_numbers_by_run(values: Any) -> None:
+    rule = "values must be numbers, one or an equally long row for each run, at least one, got"
+    with pytest.raises(ValueError, match=rule):
+        estimate(values)
 
 
 def test_intervals_cover_as_often_as_they_say() -> None:

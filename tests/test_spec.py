@@ -83,6 +83,9 @@ def test_learners_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
     assert load(tmp_path, text).learners == load(tmp_path, SPEC).learners
     with pytest.raises(ValueError, match=r"test\.toml, line 1: .*none\.toml must be a TOML file"):
         load(tmp_path, text.replace("all.toml", "none.toml"))
+    (tmp_path / "all.toml").write_text(tables.replace("delta = 0.2", "delta = 2"))
+    with pytest.raises(ValueError, match=r"all\.toml, line 3: low\.delta must lie strictly"):
+        load(tmp_path, text)
     (tmp_path / "all.toml").write_text(tables.replace("delta = 0.2", "detla = 1"))
     with pytest.raises(ValueError, match=r"all\.toml, line 3: a key of low must be .*'detla'"):
         load(tmp_path, text)
@@ -105,6 +108,47 @@ def test_means_may_drift(tmp_path: Path) -> None:
     assert family(4) == [catalog.drifting(progress, seed=4) for progress in (0, 0.5, 1)]
     with pytest.raises(ValueError, match=r"line 1: drift must come with a catalog entry that has"):
         load(tmp_path, "drift = 3\n" + SPEC)
+
+
+@pytest.mark.parametrize(
+    ("head", "sweep", "message"),
+    [
+        ("drift = 10001\nhorizon = 20000", "", "line 1: drift must be at most 10,000, got 10,001"),
+        ("drift = 2147483647\nhorizon = 9e9", "", "line 1: drift must be at most 10,000, got 2,14"),
+        ("drift = 11\nhorizon = 10", "", "line 2: horizon must be at least .* drift, 11, got 10"),
+        (
+            "drift = 11",
+            "[sweep]\nhorizon = [12, 11, 10]",
+            "line 9: sweep.horizon must be at least a round for each phase of drift, 11, got 10",
+        ),
+    ],
+)
+def test_phases_that_cannot_be_played_are_named(
+    tmp_path: Path, head: str, sweep: str, message: str
+) -> None:
+    rest = '\nruns = 1\nseed = 1\n[instance]\ncatalog = "drifting"\n[learners.ghost]\n'
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, f"{head}{rest}\n{sweep}")
+    assert load(tmp_path, f"drift = 10\nhorizon = 10{rest}").drift == 10
+
+
+def test_a_tally_that_no_memory_holds_is_refused(tmp_path: Path) -> None:
+    text = SPEC.replace("checkpoints = [\n    10,\n    100,\n]", "checkpoints = 100000")
+    rule = r"checkpoints must be at most 26,214 with 2 learners and 2 switching costs, got 63,\d+"
+    with pytest.raises(ValueError, match=f"line 7: {rule}"):
+        load(tmp_path, text.replace("horizon = 100", "horizon = 1e9"))
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_are_those_of_the_file(tmp_path: Path, ending: str) -> None:
+    """Whatever ends them, and whatever comments and lists stand before."""
+    text = SPEC.replace("runs = 3", "# of each learner,\nruns = 0").replace("\n", ending)
+    (tmp_path / "test.toml").write_bytes(text.encode())
+    with pytest.raises(ValueError, match=r"line 5: runs must be a whole number >= 1, got 0"):
+        load_spec(tmp_path / "test.toml")
+    long = SPEC.replace("    10,\n", "    10,\n" * 2000).replace("[0, 2]", "[0, -2]")
+    with pytest.raises(ValueError, match="line 2010: switching_costs must be finite and >= 0"):
+        load(tmp_path, long)
 
 
 def test_a_seed_makes_an_instance_of_a_family(tmp_path: Path) -> None:
@@ -221,6 +265,41 @@ MISTAKES = [
     ("value = 5", "value = 5\nswitching_cost = 1", "published.switching_cost must be one of swi"),
     ("[figure]", "[told]\nmax_delay = 0\n[figure]", "told.max_delay must be a whole number >= 1"),
     ("[figure]", "[told]\ndelay = 1\n[figure]", "line 29: a key of told must be one of max_delay"),
+    ("runs = 3", "runs = 1e12", "line 4: runs must be at most 1,000,000,000, got 1,000,000,000,0"),
+    ("runs = 3", f"runs = 0x{'f' * 4000}", r"line 4: runs must be at most 1,000,000,000, got ab"),
+    ("A test", "A" * 10_001, "line 1: title must have at most 10,000 characters, got 10,001: 'A"),
+    ("[0, 2]", f"{[*range(101)]}", "line 11: the number of switching_costs must be at most 100"),
+    (
+        "checkpoints = [\n    10,\n    100,\n]",
+        "checkpoints = 1e6",
+        "line 7: checkpoints must be at most 100,000, got 1,000,000",
+    ),
+    (
+        "[figure]",
+        "".join(f"[learners.ghost{number}]\nlearner = 'ghost'\n" for number in range(99))
+        + "[figure]",
+        "line 17: learners must be at most 100, got 101",
+    ),
+    (
+        "low]",
+        f"{'x' * 101}]",
+        "must be a TOML file: a key must have at most 100 characters, got 101",
+    ),
+    (
+        '"low-switch"\ndelta = 0.2',
+        '"rotation"\nplanner = 5',
+        "line 19: learners.low.planner must be one of auto, .*, got 5",
+    ),
+    (
+        "[figure]",
+        "[told]\nmax_delay = 1000000000000\n[figure]",
+        "line 29: told.max_delay must be at most 67,108,863, got 1,000,000,000,000",
+    ),
+    (
+        "[figure]",
+        "[told]\nmax_delay = 67108863\n[figure]",
+        "line 29: told.max_delay must be at most 22,369,620 with so many arms, got 67,108,863",
+    ),
     ("[0, 2]", "[2, 2]", "line 11: switching_costs must be different numbers"),
     ("[figure]", "[sweep]\nseed = [1]\n[figure]", "line 23: published must not be given beside a"),
 ]
@@ -236,6 +315,12 @@ def test_mistakes_name_key_rule_value_and_line(
 
 
 SWEEP_MISTAKES = [
+    (
+        "arms = [2, 4]",
+        f"arms = {[*range(1, 1002)]}",
+        "the number of values of sweep.arms must be at",
+    ),
+    ("arms = [2, 4]", "arms = [2, nan]", "sweep.arms must be a finite number, got nan"),
     ("arms = [2, 4]", "arm = [1]", "sweep must have one key out of horizon, arms, max_delay, seed"),
     ("arms = [2, 4]", "arms = [0]", "sweep.arms must be a whole number >= 1, got 0"),
     ("arms = [2, 4]", "arms = 3", "sweep.arms must be a list of numbers"),
@@ -244,7 +329,7 @@ SWEEP_MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "message"), SWEEP_MISTAKES, ids=range(5))
+@pytest.mark.parametrize(("old", "new", "message"), SWEEP_MISTAKES, ids=range(7))
 def test_mistakes_in_a_sweep_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"test.toml, line \d+: .*{message}|{message}"):
         load(tmp_path, SWEPT.replace(old, new))

@@ -301,6 +301,7 @@ def source(name: str, parameters: Mapping[str, object]) -> Instance | Callable[[
     True
     """
     entry = find_entry(name)
+    checks.mapping("parameters", parameters)
     if "seed" not in signature(entry).parameters or "seed" in parameters:
         return build(name, parameters)
     checks.arguments(name, entry, {**parameters, "seed": 0})
@@ -330,8 +331,8 @@ def _generator(seed: int) -> np.random.Generator:
 def _random_b2dep(
     generator: np.random.Generator, arms: int, max_delay: int, shape: decay.Decay
 ) -> Instance:
-    count = checks.whole_number("arms", arms, minimum=1)
-    longest = checks.whole_number("max_delay", max_delay, minimum=1)
+    count = checks.whole_number("arms", arms, minimum=1, maximum=checks.MAX_ARMS)
+    longest = checks.whole_number("max_delay", max_delay, minimum=1, maximum=checks.MAX_VALUES)
     checks.table_size(count, longest + 1)
     baselines = generator.random(count)
     return Instance.b2dep(baselines, generator.integers(1, longest + 1, count), shape)

@@ -2,18 +2,24 @@
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from inspect import signature
+from reprlib import Repr
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fallow.arrays import FloatArray
+from fallow.arrays import FloatArray, IntArray
 
 MAX_VALUES = 2**26
 """Largest table of means, in values (512 MiB of memory)."""
-MAX_ARMS = 10**6
+MAX_ARMS = 2**20
+"""Most arms of a table or a learner."""
+MAX_NAME = 100
+"""Longest name of an arm, a learner or a key, in characters."""
+MAX_TEXT = 10_000
+"""Longest text of other kinds, in characters."""
 LARGEST = 2**62
 """Largest whole number: in 64 bits, with room for a sum of two."""
 LARGEST_SEED = 2**128 - 1
@@ -28,12 +34,14 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
     except ValueError:
         array = np.array(None)  # rows of different lengths
     of_numbers = array.dtype.kind in "iuf" and not _holds_truth(values)
+    if isinstance(values, np.ma.MaskedArray):
+        of_numbers = False  # its mask would be lost
     if array.ndim != dimensions or array.size == 0 or not of_numbers:
         culprit = f"got {short(values)}"
         if dimensions == 2 and isinstance(values, list | tuple) and len(values) > 1:
             culprit = _first_odd_row(values)
         raise ValueError(f"{argument} must be {shape}, at least one, {culprit}")
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=False)
 
 
 def _first_odd_row(rows: Sequence[Any]) -> str:
@@ -53,6 +61,7 @@ def table_size(arms: int, columns: int) -> None:
             f"means must hold at most {MAX_VALUES:,} values, got {count(arms * columns)} "
             f"({count(arms)} arms x {count(columns)} delays); shorten the delays or drop arms"
         )
+    at_most("arms", arms, MAX_ARMS)
 
 
 def shares(argument: str, values: FloatArray, place: Callable[[int], str]) -> None:
@@ -104,25 +113,32 @@ def number(argument: str, value: float, minimum: float = -math.inf) -> float:
     return number
 
 
-def text(argument: str, value: object) -> str:
-    """Return the value, a string."""
+def text(argument: str, value: object, longest: int = MAX_TEXT) -> str:
+    """Return the value, a string that is not too long."""
     if not isinstance(value, str):
         raise ValueError(f"{argument} must be text, got {short(value)}")
+    if len(value) > longest:
+        raise ValueError(
+            f"{argument} must have at most {longest:,} characters, got {len(value):,}: "
+            f"{short(value)}"
+        )
     return value
 
 
 def whole_numbers(
-    argument: str, values: Iterable[int], minimum: int, maximum: int = LARGEST
+    argument: str, values: Collection[int] | IntArray, minimum: int, maximum: int = LARGEST
 ) -> list[int]:
     """Return the values as Python integers, none below the minimum or above the maximum."""
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+    unordered = isinstance(values, str | bytes | bytearray | Mapping | Set)
+    is_list = isinstance(values, Collection) and getattr(values, "ndim", 1) == 1
+    if unordered or not is_list or isinstance(values, np.ma.MaskedArray):
         raise ValueError(f"{argument} must be a list of whole numbers, got {short(values)}")
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
-        whole: list[int] = values.tolist()
-        if whole and minimum <= min(whole) and max(whole) <= maximum:
-            return whole
+    at_most(f"the length of {argument}", _length(values), MAX_VALUES)
+    whole = list(values.tolist() if isinstance(values, np.ndarray) else values)
+    if set(map(type, whole)) == {int} and minimum <= min(whole) and max(whole) <= maximum:
+        return whole
     checked = []
-    for position, value in enumerate(values):
+    for position, value in enumerate(whole):
         if not _is_whole(value) or value < minimum:
             raise ValueError(
                 f"{argument} must be whole numbers >= {minimum}, "
@@ -143,14 +159,20 @@ def whole_number(argument: str, value: int, minimum: int, maximum: int = LARGEST
     """Return the value as a Python integer, not below the minimum or above the maximum."""
     if not _is_whole(value) or value < minimum:
         raise ValueError(f"{argument} must be a whole number >= {minimum}, got {short(value)}")
-    if value > maximum:
-        raise ValueError(f"{argument} must be at most {count(maximum)}, got {count(int(value))}")
+    at_most(argument, int(value), maximum)
     return int(value)
 
 
 def arms(value: int, minimum: int = 1) -> int:
     """Return a number of arms that a learner can keep apart."""
     return whole_number("arms", value, minimum, MAX_ARMS)
+
+
+def at_most(argument: str, value: int, maximum: int, given: str = "") -> None:
+    """Check that a whole number is not above its maximum; `given` says what that depends on."""
+    if value > maximum:
+        limit = f"{count(maximum)} {given}".rstrip()
+        raise ValueError(f"{argument} must be at most {limit}, got {count(value)}")
 
 
 def seed(argument: str, value: int) -> int:
@@ -178,6 +200,12 @@ def keys(argument: str, values: Mapping[str, Any], expected: Iterable[str]) -> N
         )
 
 
+def mapping(argument: str, values: object) -> None:
+    """Check that values are given by name."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{argument} must be values by name, got {short(values)}")
+
+
 def suggestion(value: object, known: Iterable[str]) -> str:
     """Return a question after the known name that looks most like the value, if one does."""
     near = difflib.get_close_matches(value, list(known), n=1) if isinstance(value, str) else []
@@ -187,13 +215,14 @@ def suggestion(value: object, known: Iterable[str]) -> str:
 def arguments(
     what: str,
     function: Callable[..., object],
-    given: Collection[str],
+    given: Mapping[str, object],
     supplied: Collection[str] = (),
 ) -> None:
-    """Check that names given are arguments of a function, and that none is missing.
+    """Check that what is given by name is arguments of a function, and that none is missing.
 
     Arguments that are supplied anyway must not be given. A function with **names takes any other.
     """
+    mapping(f"parameters of {what}", given)
     parameters = signature(function).parameters.values()
     known = {
         each.name: each
@@ -220,10 +249,23 @@ def count(number: int) -> str:
 def short(value: object) -> str:
     """Return the value as it is written in an error, cut where it is long."""
     try:
-        text = str(value) if isinstance(value, np.generic) else repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, or a deep nest
+        text = str(value) if isinstance(value, np.generic) else _PRINTER.repr(value)
+    except ValueError:  # a number of thousands of digits
         return f"a {type(value).__name__} too long to print"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    line = " ".join(text.split("\n"))
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+_PRINTER = Repr()  # which looks only at the beginning of what is long
+for _limit in ("list", "tuple", "dict", "set", "string", "long", "other"):
+    setattr(_PRINTER, f"max{_limit}", 200)
+
+
+def _length(values: Collection[int]) -> int:
+    try:
+        return len(values)
+    except OverflowError:  # a range may be longer than any list
+        return LARGEST
 
 
 def _is_number(value: object) -> bool:

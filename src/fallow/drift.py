@@ -8,27 +8,32 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.protocol import Block, Learner, Outcome
 from fallow.rewards import Rewards
-from fallow.simulate import simulate
+from fallow.simulate import checked_block, simulate
 
 
 class Continuing:
     """Hands a learner's blocks on in parts that end with a phase, and tells it whole outcomes.
 
-    `left` is the number of rounds until the phase ends, to be set before each phase.
+    What the learner asks for is checked, and told back as it was. `left` is the number of rounds
+    until the phase ends, to be set before each phase.
     """
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: Learner, arms: int) -> None:
         self.learner = learner
+        self.arms = arms
         self.left = 0
-        self._block: Block | None = None
+        self._asked: Block | None = None
+        self._block = Block(())
         self._done = 0
         self._first: list[float] = []
         self._rest: list[float] = []
 
     def ask(self) -> Block:
         """Return as much of the learner's block as fits in the phase."""
-        if self._block is None:
-            self._block = self.learner.ask()
+        if self._asked is None:
+            asked = self.learner.ask()
+            self._block = checked_block(asked, self.arms)
+            self._asked = asked
             self._done = 0
             self._first = [0.0] * len(self._block.arms)
             self._rest = [0.0] * len(self._block.arms)
@@ -41,7 +46,7 @@ class Continuing:
 
     def tell(self, block: Block, outcome: Outcome) -> None:
         """Add up what a part has earned, and tell the learner when its block is over."""
-        assert self._block is not None
+        assert self._asked is not None
         length = len(self._block.arms)
         for offset, (first, rest) in enumerate(zip(outcome.first, outcome.rest, strict=True)):
             place = (self._done + offset) % length
@@ -53,8 +58,8 @@ class Continuing:
         self._done += block.pulls
         self.left -= block.pulls
         if self._done == self._block.pulls:
-            self.learner.tell(self._block, Outcome(self._first, self._rest))
-            self._block = None
+            self.learner.tell(self._asked, Outcome(self._first, self._rest))
+            self._asked = None
 
 
 def play_phases(
@@ -74,7 +79,7 @@ def play_phases(
     if len(phases) == 1:
         run = simulate(phases[0], learner, horizon, seed, rewards, rounds, concentration)
         return run.expected_reward(rounds), run.switches(rounds)
-    continuing = Continuing(learner)
+    continuing = Continuing(learner, phases[0].arms)
     # A copy: spawning counts in the seed, and the next learner is to have the same luck.
     seeds = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(len(phases))
     earned, switched = np.zeros(len(rounds)), np.zeros(len(rounds), np.int64)

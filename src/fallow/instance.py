@@ -6,10 +6,10 @@ This is the only place that validates a model; whatever holds an `Instance` trus
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from fallow import checks
 from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import Decay
+from fallow.toml import read_toml
 
 DecayOrValues = Decay | Sequence[float]
 """A decay f, or its values f(1), f(2), ..."""
@@ -97,7 +98,7 @@ class Instance:
         """
         rested = checks.numbers("baselines", baselines, dimensions=1)
         checks.shares("baselines", rested, lambda arm: f"for arm {arm}")
-        waits = checks.whole_numbers("delays", delays, minimum=1)
+        waits = checks.whole_numbers("delays", delays, minimum=1, maximum=checks.MAX_VALUES)
         if len(waits) != len(rested):
             raise ValueError(
                 f"delays must be one for each arm, got {len(waits)} for {len(rested)} baselines"
@@ -164,10 +165,7 @@ class Instance:
         `decay` is a list of f(1), f(2), ... or one of `{geometric = rate}`, `{constant = value}`,
         `{power = exponent}`; or a list of these, one for each arm.
         """
-        try:
-            document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} must be a TOML file: {error}") from error
+        _, document = read_toml(path)
         try:
             return cls._from_document(document)
         except ValueError as error:
@@ -286,15 +284,17 @@ def _decay_values(decay: DecayOrValues, longest: int) -> FloatArray:
 def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     if names is None:
         return tuple(str(arm) for arm in range(arms))
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if isinstance(names, str | Mapping | Set) or not isinstance(names, Iterable):
         raise ValueError(f"names must be a list of strings, got {checks.short(names)}")
-    checked = tuple(names)
+    checked = tuple(islice(names, arms + 1))
     if len(checked) != arms:
-        raise ValueError(f"names must be one for each arm, got {len(checked)} for {arms} arms")
+        found = len(checked) if len(checked) <= arms else "more"
+        raise ValueError(f"names must be one for each arm, got {found} for {arms} arms")
     seen = set[str]()
     for arm, name in enumerate(checked):
         if not isinstance(name, str):
-            raise ValueError(f"names must be strings, got {name!r} for arm {arm}")
+            raise ValueError(f"names must be strings, got {checks.short(name)} for arm {arm}")
+        checks.text("names", name, longest=checks.MAX_NAME)
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise ValueError(f"names must have no lone surrogates, got {name!r} for arm {arm}")
         if name in seen:

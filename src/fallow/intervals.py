@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fallow import checks
 from fallow.arrays import FloatArray
 
 
@@ -97,7 +98,14 @@ def estimate(values: FloatArray) -> Estimate:
     >>> print(f"{mean:.2f} +- {half_width:.2f}")
     2.00 +- 2.48
     """
-    return moments(values).estimate()
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.array(None)  # rows of different lengths
+    if array.ndim == 0 or array.size == 0 or array.dtype.kind not in "iuf":
+        rule = "numbers, one or an equally long row for each run, at least one"
+        raise ValueError(f"values must be {rule}, got {checks.short(values)}")
+    return moments(array).estimate()
 
 
 def _student_quantile(freedom: int) -> float:

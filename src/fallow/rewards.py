@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Literal, NamedTuple, cast, get_args
@@ -24,6 +25,8 @@ NAMES: tuple[str, ...] = get_args(Name)
 
 CONCENTRATION = 10.0
 """Of the beta distribution unless another is given: a + b, for a variance of m (1 - m) / 11."""
+CONCENTRATIONS = (1e-9, 1e9)
+"""The smallest, all but a coin, and the largest, all but the mean itself."""
 PIECE = 2**16
 """Rewards that are drawn at a time where their sum has no short cut."""
 SLOW_DRAWS = 10**7
@@ -79,8 +82,11 @@ def draws(
     if rewards == "beta":
         return _one_by_one(
             "beta",
+            # A mean near the smallest number must not become 0, which numpy refuses.
             lambda mean, count: generator.beta(
-                concentration * mean, concentration * (1 - mean), size=count
+                max(concentration * mean, sys.float_info.min),
+                concentration * (1 - mean),
+                size=count,
             ),
         )
     random, binomial = generator.random, generator.binomial
@@ -112,6 +118,16 @@ def check_rewards(argument: str, rewards: Rewards, own: str = "of means and gene
             f"{argument} must be one of {', '.join(NAMES)}, or a function {own}, got "
             f"{checks.short(rewards)}{checks.suggestion(rewards, NAMES)}"
         )
+
+
+def check_concentration(argument: str, value: float) -> float:
+    """Return the concentration of beta rewards as a float within its limits."""
+    least, most = CONCENTRATIONS
+    if not least <= checks.positive(argument, value) <= most:
+        raise ValueError(
+            f"{argument} must be from {least:g} to {most:g}, got {checks.short(value)}"
+        )
+    return float(value)
 
 
 def find_rewards(name: str, argument: str = "rewards") -> Rewards:

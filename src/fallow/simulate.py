@@ -10,12 +10,13 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.bandits import CUT, Log, Table
-from fallow.protocol import CompiledLearner, Learner, Outcome, has_compiled_loop
+from fallow.protocol import Block, CompiledLearner, Learner, Outcome, has_compiled_loop
 from fallow.rewards import (
     CONCENTRATION,
     Draws,
     Rewards,
     are_drawn_one_by_one,
+    check_concentration,
     check_rewards,
     draws,
 )
@@ -83,9 +84,14 @@ def simulate(
     >>> run.horizon
     1000
     """
+    if not isinstance(instance, Instance):
+        raise ValueError(f"instance must be an Instance, got {checks.short(instance)}")
+    check_learner("learner", learner)
     rounds = checked_horizon("horizon", horizon)
     check_rewards("rewards", rewards)
-    checks.positive("concentration", concentration)
+    check_concentration("concentration", concentration)
+    if not isinstance(seed, np.random.SeedSequence):
+        seed = checks.seed("seed", seed)
     generator = np.random.default_rng(seed)
     kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
     recorder = Recorder(instance.means, kept)
@@ -113,13 +119,12 @@ def _play_blocks(
     while now < horizon:
         block = learner.ask()
         try:
-            arms, plays = tuple(block.arms), block.plays
-        except (AttributeError, TypeError):
-            raise ValueError(f"ask must return a Block, got {checks.short(block)}") from None
-        known = recorder.known(arms)
-        if known is None or type(plays) is not int or plays < 1:
-            arms, plays = _checked_block(arms, plays, len(means))
-            known = recorder.register(arms)
+            known, plays = recorder.known(block.arms), block.plays
+        except (AttributeError, TypeError):  # no block, or arms that have no hash
+            known, plays = None, 0
+        if known is None or type(plays) is not int or not 1 <= plays <= checks.LARGEST:
+            checked, plays = checked_block(block, len(means))
+            known = recorder.register(checked)
         number, arms = known
         length = len(arms)
         if length * plays > horizon - now:
@@ -149,15 +154,17 @@ def _play_blocks(
         learner.tell(block, Outcome(first, rest))
 
 
-def _checked_block(arms: tuple[int, ...], plays: int, count: int) -> tuple[tuple[int, ...], int]:
-    """Return arms and plays of a learner's block as Python integers within their limits."""
-    whole_plays = checks.whole_number("plays of the learner's block", plays, minimum=1)
-    checked = checks.whole_numbers("arms of the learner's block", arms, minimum=0)
-    if max(checked) >= count:
+def checked_block(block: Block, arms: int) -> Block:
+    """Return what a learner asks for as a block of Python integers within their limits."""
+    if not hasattr(block, "arms") or not hasattr(block, "plays"):
+        raise ValueError(f"ask must return a Block, got {checks.short(block)}")
+    plays = checks.whole_number("plays of the learner's block", block.plays, minimum=1)
+    cycle = checks.whole_numbers("arms of the learner's block", block.arms, minimum=0)
+    if max(cycle) >= arms:
         raise ValueError(
-            f"arms of the learner's block must be from 0 to {count - 1}, got {max(checked)}"
+            f"arms of the learner's block must be from 0 to {arms - 1}, got {max(cycle)}"
         )
-    return tuple(checked), whole_plays
+    return Block(tuple(cycle), plays)
 
 
 def _play_compiled(
@@ -185,6 +192,14 @@ def _play_compiled(
         learner.ask()  # the block that was cut at the horizon is still under way
 
 
+def check_learner(what: str, learner: Learner) -> None:
+    """Check that something can be asked and told."""
+    for method in ("ask", "tell"):
+        if isinstance(learner, type) or not callable(getattr(learner, method, None)):
+            rule = "a learner, with methods ask and tell"
+            raise ValueError(f"{what} must be {rule}, got {checks.short(learner)}")
+
+
 def checked_horizon(argument: str, horizon: int) -> int:
     """Return a number of rounds that can be played."""
     return checks.whole_number(argument, horizon, minimum=1, maximum=MAX_HORIZON)
@@ -192,9 +207,7 @@ def checked_horizon(argument: str, horizon: int) -> int:
 
 def checked_checkpoints(checkpoints: Sequence[int] | IntArray, horizon: int) -> IntArray:
     """Return rounds that increase up to at most the horizon."""
-    rounds = np.asarray(checkpoints)
-    if rounds.dtype != np.int64 or rounds.shape != (rounds.size or -1,) or (rounds < 0).any():
-        rounds = np.array(checks.whole_numbers("checkpoints", checkpoints, minimum=0))
+    rounds = np.array(checks.whole_numbers("checkpoints", checkpoints, minimum=0))
     if (np.diff(rounds) <= 0).any() or rounds[-1] > horizon:
         raise ValueError(
             f"checkpoints must increase up to at most the horizon, {horizon}, "

@@ -29,7 +29,7 @@ _received: list[Sources] = []
 
 def is_user_code(name: str) -> bool:
     """Tell whether a name is like `module:Name`."""
-    return ":" in name
+    return isinstance(name, str) and ":" in name
 
 
 def load(name: str, folder: Path) -> Any:

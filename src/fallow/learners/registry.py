@@ -124,11 +124,11 @@ def find_learner(name: str, what: str = "a learner") -> Callable[..., Learner]:
     if user_code.is_user_code(name):
         make: Callable[..., Learner] = user_code.find(name)
         return make
-    if name not in LEARNERS:
+    if not isinstance(name, str) or name not in LEARNERS:
         known, hint = ", ".join(LEARNERS), checks.suggestion(name, LEARNERS)
         raise ValueError(
             f"{what} must be one of {known}, or a class of your own as module:Name, got "
-            f"{name!r}{hint}"
+            f"{checks.short(name)}{hint}"
         )
     return LEARNERS[name]
 
@@ -200,6 +200,8 @@ def learner_factory(
     Block(arms=(0,), plays=17)
     """
     make = find_learner(name)
+    checks.mapping("parameters", parameters)
+    checks.mapping("told", told)
     wanted = knowledge(name, parameters)
     checks.arguments(name, make, parameters, supplied=wanted)
     given = dict(parameters)

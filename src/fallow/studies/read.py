@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from fallow import catalog, checks, user_code
 from fallow.instance import Instance
-from fallow.learners.registry import INNER, LEARNERS, free_parameters, inner_learners
-from fallow.rewards import CONCENTRATION, NAMES, find_rewards, try_rewards
+from fallow.learners.registry import (
+    INNER,
+    LEARNERS,
+    free_parameters,
+    inner_learners,
+    knowledge,
+)
+from fallow.rewards import CONCENTRATION, NAMES, check_concentration, find_rewards, try_rewards
 from fallow.simulate import checked_horizon
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
+from fallow.studies.study import MAX_CHECKPOINTS
+from fallow.studies.tally import BESIDE_REGRET
 from fallow.studies.toml_reader import REQUIRED, Table
 
 KINDS = ("rounds", "sweep", "costs")
-MAX_CHECKPOINTS = 100_000
+MAX_RUNS = 10**9
+MAX_LEARNERS = 100
+MAX_POINTS = 1_000
+"""Most values of a sweep."""
+MAX_COSTS = 100
+"""Most switching costs."""
+MAX_PHASES = 10_000
+"""Most phases of a drift; the instances of all of them are in memory together."""
+MAX_CURVES = 2**18
+"""Most values that a run adds to the tally, which keeps 512 runs in memory: 1 GiB."""
 
 
 def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
@@ -47,7 +65,8 @@ def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
 def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     figure = table.table("figure", {})
     find_name = _name_reader(table.file.parent, allow_imports)
-    learners = _read_learners(_learner_table(table), find_name)
+    learner_table = _learner_table(table)
+    learners = _read_learners(learner_table, find_name)
     source = _read_source(table.table("instance"), find_name)
     sweep = _read_sweep(table.table("sweep", {}), source)
     longest: Any = REQUIRED
@@ -65,7 +84,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         source=source,
         learners=learners,
         horizon=table.take("horizon", checked_horizon, longest),
-        runs=table.take("runs", lambda key, value: checks.whole_number(key, value, minimum=1)),
+        runs=table.take("runs", lambda key, value: checks.whole_number(key, value, 1, MAX_RUNS)),
         seed=table.take("seed", checks.seed),
         rewards=rewards,
         concentration=table.take(
@@ -85,7 +104,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     figure.end()
     if spec.kind == "sweep" and sweep is None:
         raise figure.mistake("figure.kind must not be 'sweep' without a table [sweep]", "kind")
-    _check_points(spec, table)
+    _check_points(spec, table, learner_table)
     for place, published in enumerate(spec.published):
         _check_published(spec, published, table, place)
     return spec
@@ -149,16 +168,21 @@ def _learner_table(table: Table) -> Table:
 
 def _read_told(table: Table) -> dict[str, Any]:
     none: int | None = None
-    bound = table.take("max_delay", lambda key, value: checks.whole_number(key, value, 1), none)
+    bound = table.take(
+        "max_delay",
+        lambda key, value: checks.whole_number(key, value, 1, checks.MAX_VALUES - 1),
+        none,
+    )
     table.end()
     return {} if bound is None else {"max_delay": bound}
 
 
 def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
-    phases = checks.whole_number(key, value, minimum=2)
+    phases = checks.whole_number(key, value, minimum=2, maximum=MAX_PHASES)
     name = source.get("catalog")
     if name is None or "progress" not in signature(catalog.find_entry(name)).parameters:
-        raise ValueError(f"{key} must come with a catalog entry that has a progress, got {source}")
+        found = "a file" if name is None else name
+        raise ValueError(f"{key} must come with a catalog entry that has a progress, got {found}")
     return phases
 
 
@@ -176,6 +200,8 @@ def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec
         inner.end()
     if not learners:
         raise table.mistake("learners must hold at least one table, got none")
+    if len(learners) > MAX_LEARNERS:
+        raise table.mistake(f"learners must be at most {MAX_LEARNERS}, got {len(learners):,}")
     return learners
 
 
@@ -219,36 +245,66 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
     ((key, values),) = swept.items()
     try:
         checks.numbers(f"sweep.{key}", values, dimensions=1)
+        checks.at_most(f"the number of values of sweep.{key}", len(values), MAX_POINTS)
+        values = [checks.number(f"sweep.{key}", each) and each for each in values]
         if key == "horizon":
             values = [checked_horizon("sweep.horizon", each) for each in values]
     except ValueError as error:
         raise table.mistake(str(error), key) from None
     if len(set(values)) < len(values):
-        raise table.mistake(f"sweep.{key} must be different values, got {values}", key)
+        raise table.mistake(
+            f"sweep.{key} must be different values, got {checks.short(values)}", key
+        )
     return key, tuple(values)
 
 
-def _check_points(spec: Spec, table: Table) -> None:
+def _check_points(spec: Spec, table: Table, learner_table: Table) -> None:
     """Make instance and learners once at each point, so that a wrong parameter shows at once."""
+    swept = () if spec.sweep is None else ("sweep", spec.sweep[0])
     for point in spec.points:
-        place: tuple[str, ...] = ("instance",) if spec.sweep is None else ("sweep", spec.sweep[0])
-        try:
-            here = spec.at(point)
-            checked_horizon("horizon", here.horizon)
+        here = spec.at(point)
+        with _mistakes_at(table, *(swept or ("instance",))):
             instance = here.first_instance()
-            place = ("checkpoints",)
-            here.rounds()
-            for name, learner in spec.learners.items():
-                place = ("learners", name)
+        with _mistakes_at(table, *(swept if "horizon" in swept else ("horizon",))):
+            if here.horizon < here.drift:
+                rule = f"at least a round for each phase of drift, {here.drift:,}"
+                raise ValueError(f"horizon must be {rule}, got {here.horizon:,}")
+        with _mistakes_at(table, "drift"):
+            most = checks.MAX_VALUES // instance.means.size
+            checks.at_most("drift", here.drift, most, "with instances of this size")
+        with _mistakes_at(table, "told", "max_delay"):
+            if here.told:
+                most = checks.MAX_VALUES // instance.arms - 1
+                checks.at_most("max_delay", here.told["max_delay"], most, "with so many arms")
+        with _mistakes_at(table, "checkpoints"):
+            learners, costs = len(here.learners), len(here.switching_costs)
+            most = MAX_CURVES // (learners * (costs + len(BESIDE_REGRET)))
+            given = f"with {learners} learners and {costs} switching costs"
+            checks.at_most("checkpoints", len(here.rounds()), most, given)
+        for name, learner in spec.learners.items():
+            with _mistakes_at(learner_table, name):
                 make = here.factory(learner)
-                if learner.parameters or any(map(user_code.is_user_code, learner.names)):
+                if _is_quick_to_make(learner):
                     make(instance, 0)
-        except (Exception, SystemExit) as error:
-            if user_code.is_from_user_code(error):
-                raise _mistake_at(table, user_code.describe_error(error), place) from None
-            if not isinstance(error, ValueError):
-                raise
-            raise _mistake_at(table, str(error), place) from None
+
+
+@contextmanager
+def _mistakes_at(table: Table, *place: str) -> Iterator[None]:
+    """Tell errors, also those of users' own code, as mistakes at this place of the file."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if user_code.is_from_user_code(error):
+            raise _mistake_at(table, user_code.describe_error(error), place) from None
+        if not isinstance(error, ValueError):
+            raise
+        raise _mistake_at(table, str(error), place) from None
+
+
+def _is_quick_to_make(learner: LearnerSpec) -> bool:
+    """Tell whether a learner is made without a plan of the instance."""
+    is_own = any(map(user_code.is_user_code, learner.names))
+    return is_own or "instance" not in knowledge(learner.learner, learner.parameters)
 
 
 def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:
@@ -276,15 +332,15 @@ def _mistake_at(table: Table, message: str, place: tuple[str, ...]) -> ValueErro
     """Return an error at a place of the file, at the key that its message begins with if any."""
     key = message.partition(" ")[0].rstrip(":")
     if message.startswith(f"{place[-1]} must"):
-        return table.mistake(".".join((*place[:-1], message)), *place)
+        return table.mistake(table.name(*place[:-1], message), *place)
     inner: Any = table.values
     for each in place:
         inner = inner.get(each, {})
     options = inner.get("options") if isinstance(inner, dict) else None
     for deeper, found in ((place, inner), ((*place, "options"), options)):
         if isinstance(found, dict) and key in found:
-            return table.mistake(".".join((*deeper, message)), *deeper, key)
-    return table.mistake(f"{'.'.join(place)}: {message}", *place)
+            return table.mistake(table.name(*deeper, message), *deeper, key)
+    return table.mistake(f"{table.name(*place)}: {message}", *place)
 
 
 def _one_of(allowed: Sequence[str]) -> Callable[[str, object], str]:
@@ -306,22 +362,20 @@ def _rewards(key: str, value: object, find_name: NameReader) -> str:
 def _concentration(key: str, value: Any, rewards: str) -> float:
     if rewards != "beta":
         raise ValueError(f"{key} must come with rewards = 'beta', got rewards = {rewards!r}")
-    return checks.positive(key, value)
+    return check_concentration(key, value)
 
 
 def _checkpoints(key: str, value: Any) -> int | tuple[int, ...]:
     if isinstance(value, list):
         return tuple(checks.whole_numbers(key, value, minimum=0))
-    count = checks.whole_number(key, value, minimum=1)
-    if count > MAX_CHECKPOINTS:
-        raise ValueError(f"{key} must be at most {MAX_CHECKPOINTS:,}, got {checks.count(count)}")
-    return count
+    return checks.whole_number(key, value, minimum=1, maximum=MAX_CHECKPOINTS)
 
 
 def _costs(key: str, value: Any) -> tuple[float, ...]:
     if not isinstance(value, list) or not value:
         raise ValueError(f"{key} must be a list of numbers, got {checks.short(value)}")
+    checks.at_most(f"the number of {key}", len(value), MAX_COSTS)
     costs = tuple(checks.not_negative(key, cost) for cost in value)
     if len(set(costs)) < len(costs):
-        raise ValueError(f"{key} must be different numbers, got {value}")
+        raise ValueError(f"{key} must be different numbers, got {checks.short(value)}")
     return costs

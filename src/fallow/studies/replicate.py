@@ -14,6 +14,9 @@ from fallow.studies.result import Result
 from fallow.studies.study import Factory, Family, Reference, Study
 from fallow.studies.workers import Workers, cluster_workers, local_workers
 
+MAX_TOTALS = 2**30
+"""Most totals that are in memory together, 16 GiB; `fallow run` needs no memory for them."""
+
 
 def replicate(
     instance: Instance | Family,
@@ -67,8 +70,9 @@ def replicate(
     """
     if not isinstance(runs, range):
         runs = range(checks.whole_number("runs", runs, minimum=1))
-    if not runs or min(runs) < 0:
-        raise ValueError(f"runs must be numbers from 0, at least one, got {runs}")
+    if not runs or min(runs[0], runs[-1]) < 0:
+        raise ValueError(f"runs must be numbers from 0, at least one, got {checks.short(runs)}")
+    checks.at_most("runs", max(runs[0], runs[-1]), checks.LARGEST)
     study = Study(
         instance,
         {"learner": learners} if callable(learners) else learners,
@@ -79,6 +83,9 @@ def replicate(
         {"ghost": ghost} if references is None else references,
         concentration,
     )
+    most = MAX_TOTALS // (len(study.learners) * len(study.rounds))
+    given = f"with {len(study.learners)} learners and {len(study.rounds)} checkpoints"
+    checks.at_most("runs", len(runs), most, given)
     if cluster is None:
         with local_workers(workers) as crew:
             return _collect(study, runs, crew, on_runs)

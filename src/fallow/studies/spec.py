@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
@@ -156,19 +156,23 @@ class Spec:
         name, parameters = self.source["catalog"], self.source["parameters"]
         if self.drift == 1:
             return catalog.source(name, parameters)
-        moments = [phase / (self.drift - 1) for phase in range(self.drift)]
-        sources = [catalog.source(name, {**parameters, "progress": each}) for each in moments]
+        sources = [self._phase(number) for number in range(self.drift)]
 
         def phases(seed: int) -> list[Instance]:
             return [each if isinstance(each, Instance) else each(seed) for each in sources]
 
         return phases
 
+    def _phase(self, number: int) -> Instance | Callable[[int], Instance]:
+        progress = number / (self.drift - 1)
+        parameters = {**self.source["parameters"], "progress": progress}
+        return catalog.source(self.source["catalog"], parameters)
+
     def first_instance(self) -> Instance:
         """Return an instance as learners meet it first, at a value of the sweep."""
-        source = self.instance()
+        source = self.instance() if self.drift == 1 else self._phase(0)
         drawn = source if isinstance(source, Instance) else source(0)
-        return drawn if isinstance(drawn, Instance) else drawn[0]
+        return cast(Instance, drawn)
 
     def factories(self) -> dict[str, Factory]:
         """Return how each learner is made, at a value of the sweep."""

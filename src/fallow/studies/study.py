@@ -17,13 +17,23 @@ from fallow.instance import Instance
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
-from fallow.rewards import CONCENTRATION, Rewards, SlowRewards, are_drawn_one_by_one, check_rewards
-from fallow.simulate import checked_checkpoints, checked_horizon
+from fallow.rewards import (
+    CONCENTRATION,
+    Rewards,
+    SlowRewards,
+    are_drawn_one_by_one,
+    check_concentration,
+    check_rewards,
+)
+from fallow.simulate import check_learner, checked_checkpoints, checked_horizon
 from fallow.studies.result import Result
 
 Family = Callable[[int], Instance | Sequence[Instance]]
 Factory = Callable[[Instance, int], Learner]
 Reference = Callable[[Instance], Plan | float]
+
+MAX_CHECKPOINTS = 100_000
+"""Most rounds at which totals are kept, where only their number is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +89,16 @@ class Study:
             rule = "functions from instance and seed to a learner, by name"
             raise ValueError(f"learners must be {rule}, got {checks.short(self.learners)}")
         for name, make in self.learners.items():
+            checks.text("the name of a learner", name, longest=checks.MAX_NAME)
             if not callable(make):
                 rule = "a function from instance and seed to a learner"
                 raise ValueError(f"learner {name!r} must be {rule}, got {checks.short(make)}")
+        references = self.references
+        if not isinstance(references, Mapping) or not all(map(callable, references.values())):
+            rule = "functions from an instance to a plan or a gain, by name"
+            raise ValueError(f"references must be {rule}, got {checks.short(references)}")
         check_rewards("rewards", self.rewards)
-        checks.positive("concentration", self.concentration)
+        check_concentration("concentration", self.concentration)
         _ = self.rounds
 
     @cached_property
@@ -115,7 +130,8 @@ class Study:
 
     def play(self, run: int) -> Result:
         """Return what every learner comes to in one run; the same each time."""
-        source = np.random.SeedSequence(self.seed, spawn_key=(run,))
+        number = checks.whole_number("run", run, minimum=0)
+        source = np.random.SeedSequence(self.seed, spawn_key=(number,))
         instance_seed, reward_seed, learner_seed = source.spawn(3)
         part = "instance"
         try:
@@ -124,6 +140,7 @@ class Study:
             for name, make in self.learners.items():
                 part = f"learner {name!r}"
                 learner = make(phases[0], _number(learner_seed))
+                check_learner(part, learner)
                 earned, switched = self._play(phases, learner, reward_seed)
                 ranking = getattr(learner, "ranking_rounds", 0)
                 totals.append((earned, switched, checks.whole_number("ranking_rounds", ranking, 0)))
@@ -166,8 +183,17 @@ class Study:
             return [self.instance]
         drawn = self.instance(seed)
         phases = [drawn] if isinstance(drawn, Instance) else drawn
-        if not phases or not all(isinstance(phase, Instance) for phase in phases):
+        if not isinstance(phases, list | tuple) or not phases:
             raise ValueError(f"a family must return instances, got {checks.short(drawn)}")
+        for phase in phases:
+            if not isinstance(phase, Instance) or phase.arms != phases[0].arms:
+                rule = "a family must return instances with the same number of arms"
+                raise ValueError(f"{rule}, got {checks.short(drawn)}")
+        if len(phases) > self.horizon:
+            raise ValueError(
+                f"a family must return at most one instance a round, got {len(phases):,} for a "
+                f"horizon of {self.horizon:,}"
+            )
         return phases
 
     def _gains(self, phases: Sequence[Instance]) -> list[float]:
@@ -184,8 +210,8 @@ def log_rounds(horizon: int, count: int = 50) -> IntArray:
     [1, 10, 100, 1000]
     """
     rounds = checked_horizon("horizon", horizon)
-    checks.whole_number("count", count, minimum=1)
-    return np.unique(np.geomspace(1, rounds, count).round().astype(np.int64))
+    many = checks.whole_number("count", count, minimum=1, maximum=MAX_CHECKPOINTS)
+    return np.unique(np.geomspace(1, rounds, many).round().astype(np.int64))
 
 
 def _number(source: np.random.SeedSequence) -> int:
@@ -193,4 +219,6 @@ def _number(source: np.random.SeedSequence) -> int:
 
 
 def _gain(reference: Plan | float) -> float:
-    return reference.gain if isinstance(reference, Plan) else float(reference)
+    if isinstance(reference, Plan):
+        return reference.gain
+    return checks.number("the gain of a reference", reference)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fallow import checks
+from fallow.toml import read_toml
 
 Key = str | int
 T = TypeVar("T")
@@ -28,9 +31,8 @@ class Table:
     def load(cls, file: Path) -> Table:
         """Read a file."""
         try:
-            text = file.read_text(encoding="utf-8")
-            return cls(file, text, tomllib.loads(text))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            return cls(file, *read_toml(file))
+        except OSError as error:
             raise ValueError(f"{file} must be a TOML file: {error}") from None
 
     def take(self, key: str, read: Callable[[str, Any], T], default: T = REQUIRED) -> T:
@@ -118,21 +120,22 @@ def _list_of_tables(name: str, value: object) -> list[dict[str, Any]]:
 def _line(text: str, place: tuple[Key, ...]) -> int | None:
     """Return the line on which the statement begins that brings in a key.
 
-    tomllib does not tell. The statement ends on the first line up to which the file can be read and
-    has the key, and begins after the last one before up to which it can be read and does not.
+    tomllib does not tell. So this finds the longest part of the file, cut after a line, that can be
+    read and does not have the key: the statement begins on the line after it.
     """
-    lines = text.splitlines()
-    start = 1
-    for end in range(1, len(lines) + 1):
-        try:
-            document: Any = tomllib.loads("\n".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-        if not place or not _holds(document, place):
-            start = end + 1
-        else:
-            return start
-    return None
+    lines = text.split("\n")
+
+    def is_within(count: int) -> bool:
+        """Tell whether the key is in the shortest part, of so many lines or more, that is TOML."""
+        for stop in range(count, len(lines)):
+            is_listed = lines[stop - 1].endswith(",") and "#" not in lines[stop - 1]
+            if not is_listed:  # within a list there is no end of a statement
+                with suppress(tomllib.TOMLDecodeError):
+                    return _holds(tomllib.loads("\n".join(lines[:stop])), place)
+        return _holds(tomllib.loads(text), place)
+
+    line = bisect_left(range(len(lines) + 1), True, key=is_within)
+    return line if 0 < line <= len(lines) else None
 
 
 def _holds(document: Any, place: tuple[Key, ...]) -> bool:

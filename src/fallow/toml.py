@@ -1,0 +1,59 @@
+"""Reading TOML files; whatever is wrong with one ends in one error that says what."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fallow import checks
+
+MAX_BYTES = 2**26
+"""Largest file, 64 MiB, which takes a minute to read."""
+MAX_DEPTH = 50
+"""Most lists and tables within each other."""
+
+
+def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of a TOML file, and the document that it holds.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If it is no TOML, too large or too deep.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        checks.at_most("its size in bytes", len(content), MAX_BYTES)
+        text = content.decode().replace("\r\n", "\n")
+        return text, _read(text)
+    except ValueError as error:
+        raise ValueError(f"{path} must be a TOML file: {error}") from None
+
+
+def _read(text: str) -> dict[str, Any]:
+    too_deep = f"lists and tables must be at most {MAX_DEPTH} within each other, got more"
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # of int()
+        raise ValueError("a whole number must have at most 4,300 digits, got more") from None
+    except RecursionError:
+        raise ValueError(too_deep) from None
+    level: list[Any] = [document]
+    for _ in range(MAX_DEPTH):
+        level = [inner for each in level for inner in _within(each)]
+        if not level:
+            return document
+    raise ValueError(too_deep)
+
+
+def _within(value: dict[str, Any] | list[Any]) -> list[Any]:
+    """Return the lists and tables in a list or table, whose keys are checked."""
+    if isinstance(value, dict):
+        for key in value:
+            checks.text("a key", key, longest=checks.MAX_NAME)
+        value = list(value.values())
+    return [each for each in value if isinstance(each, dict | list)]
