@@ -12,7 +12,7 @@ from strategies import generic_instances, instances, tables, tiny_instances
 from fallow import Instance, catalog, decay, gain, optimal, plan, upper_bound
 from fallow.kernels import states
 from fallow.planners import greedy
-from fallow.planners.optimal import number_vectors, reachable_states
+from fallow.planners.optimal import reachable_states
 from fallow.planners.plan import optimum_or_bound
 
 
@@ -78,7 +78,7 @@ def test_equal_delays_have_a_closed_form_size(arms: int, delay: int) -> None:
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=5))
 def test_numbers_and_delay_vectors_are_in_bijection(delays: list[int]) -> None:
-    space = number_vectors(np.array(delays))
+    space = states.number_vectors(np.array(delays))
     vectors = set()
     for number in range(space.completions[-1, 0]):
         ages = states.ages_of(number, space)
