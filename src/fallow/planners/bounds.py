@@ -31,7 +31,7 @@ def upper_bound(instance: Instance) -> float:
     return _smaller_bound(ref(instance))
 
 
-@lru_cache(maxsize=1)  # each plan of an instance asks for it; a table is not kept for it
+@lru_cache(maxsize=1)  # each plan of an instance asks for it; the cache keeps no table alive
 def _smaller_bound(reference: ref[Instance]) -> float:
     instance = reference()
     assert instance is not None  # the caller holds it

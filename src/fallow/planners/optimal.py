@@ -14,7 +14,7 @@ from fallow.planners.scale import bound_at_own_scale, scaled_means
 log = logging.getLogger(__name__)
 
 MAX_CELLS = 2**28
-"""Largest number of delay vectors x arms, four bytes each (1 GiB of memory)."""
+"""Largest number of delay vectors x arms, at most eight bytes each (2 GiB of memory)."""
 MAX_STALE_SWEEPS = 5000
 """Sweeps without a better gain after which only rounding can be left to improve."""
 
@@ -25,7 +25,16 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     The problem is NP-hard (paper, Theorem 1): the cost grows with the number of reachable delay
     vectors, which `reachable_states` tells beforehand. `Plan.upper_bound` is max_s (TV - V)(s) for
     the values V found, T the step of value iteration; no policy's gain exceeds it, whatever V is.
-    So `Plan.residual`, about 1e-14 as a rule, proves the cycle optimal. Each sweep is logged.
+    So `Plan.residual`, about 1e-14 of the largest mean as a rule, proves the cycle optimal. Each
+    sweep is logged.
+
+    Parameters
+    ----------
+    instance
+        What to plan for.
+    max_states
+        Most delay vectors to take on. Each takes 44 bytes of memory and up to 8 more for each arm,
+        and delay vectors x arms are at most 2^28: together under 3 GB by default.
 
     Examples
     --------
@@ -62,7 +71,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
         log.info("%d of %d states changed, gain %.12f", changed, needed, gain)
     cycle = states.best_cycle(policy, scores)
     bound = states.largest_rise(graph, scores)
-    size = bound + 2 * np.abs(scores[:, 1]).max()
+    size = bound + 2 * max(scores[:, 1].max(), -scores[:, 1].min())
     return certify(instance, cycle, "optimal", bound_at_own_scale(instance, bound, size))
 
 
