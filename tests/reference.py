@@ -142,7 +142,7 @@ def optimum(table: Table) -> float:
     graph = reachable_vectors(table)
     start = next(iter(graph))
     steps = len(graph)
-    best: list[dict[tuple[int, ...], float]] = [{start: 0.0}]
+    best: list[dict[tuple[int, ...], float]] = [{start: 0}]  # whole, so that fractions stay exact
     for _ in range(steps):
         longer: dict[tuple[int, ...], float] = {}
         for vector, total in best[-1].items():

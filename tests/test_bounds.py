@@ -1,12 +1,17 @@
 """The upper bound: against the optimum, and against linear programming duality."""
 
+import gc
+from weakref import ref
+
 import numpy as np
 import pytest
 import reference
 from hypothesis import given
-from strategies import instances, tiny_instances
+from hypothesis import strategies as st
+from strategies import instances, tables, tiny_instances
 
 from fallow import Instance, upper_bound
+from fallow.kernels.bounds import best_delays, clearing_price
 
 
 @given(tiny_instances)
@@ -60,3 +65,22 @@ def test_both_bounds_allow_for_rounding(arms: int, mean: float) -> None:
     """Of equal means that never change, either formula computes some too small."""
     instance = Instance.b2dep([mean] * arms, [arms] * arms, [0] * arms)
     assert upper_bound(instance) >= mean
+
+
+@given(tables(), st.sampled_from([0, -1, -300, -1060]))
+def test_no_lower_price_clears(instance: Instance, exponent: int) -> None:
+    means = np.ldexp(instance.means, exponent)
+    price = clearing_price(means)
+    _, rates = best_delays(means, price)
+    assert rates.sum() <= 1
+    _, more = best_delays(means, np.nextafter(price, -np.inf))
+    assert more.sum() > 1 or price == np.nextafter(-1, 0)
+
+
+def test_a_bound_keeps_no_instance_alive() -> None:
+    instance = Instance([[0.5, 0.25]])
+    upper_bound(instance)
+    alive = ref(instance)
+    del instance
+    gc.collect()
+    assert alive() is None

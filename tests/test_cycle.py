@@ -11,6 +11,7 @@ from strategies import instances
 
 import fallow
 from fallow import Instance, Plan, gain
+from fallow.kernels.cycles import shortest_period
 
 
 @given(instances, st.data())
@@ -68,3 +69,10 @@ def test_the_certificate_of_nothing_to_earn_is_one() -> None:
     for plan in (Plan.of(nothing, [0], "by hand"), fallow.plan(nothing), fallow.plan(nothing, 0)):
         assert plan.gain == 0
         assert plan.certificate == 1
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=9), st.integers(1, 4))
+def test_the_shortest_period_repeats_to_the_cycle(part: list[int], times: int) -> None:
+    cycle = part * times
+    lengths = [n for n in range(1, len(cycle) + 1) if cycle[:n] * (len(cycle) // n) == cycle]
+    assert shortest_period(np.array(cycle)) == lengths[0]

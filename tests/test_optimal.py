@@ -1,19 +1,33 @@
 """The exact optimum against two oracles, its proof, and the numbering of delay vectors."""
 
+import subprocess
+import sys
+from fractions import Fraction
 from math import comb, perm
+from typing import Any
 
 import numpy as np
 import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import generic_instances, instances, tables, tiny_instances
+from strategies import coarse_tables, generic_instances, instances, tables, tiny_instances
 
 from fallow import Instance, catalog, decay, gain, optimal, plan, upper_bound
 from fallow.kernels import states
 from fallow.planners import greedy
-from fallow.planners.optimal import number_vectors, reachable_states
+from fallow.planners.optimal import reachable_states
 from fallow.planners.plan import optimum_or_bound
+
+MEMORY = """
+import fallow
+def peak():
+    return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+fallow.optimal(fallow.Instance.blocking([1, 0.9, 0.8], [2, 2, 2]))
+before = peak()
+fallow.optimal(fallow.Instance.blocking([0.9 - 0.1 * arm for arm in range(8)], [7] * 8))
+print(peak() - before)
+"""
 
 
 @given(tiny_instances)
@@ -37,6 +51,41 @@ def test_means_that_hardly_differ_are_told_apart() -> None:
         best = optimal(Instance(0.5 + 1e-9 * instance.means))
         assert best.residual < 2e-12
         assert gain(instance, best.cycle) == pytest.approx(optimal(instance).gain, rel=1e-3)
+
+
+@given(
+    st.one_of(tables(3, 3), coarse_tables(3, 2)),
+    st.sampled_from([0, -40, -1000, -1022, -1050, -1072, -1074]),
+)
+def test_plans_are_right_at_any_scale(instance: Instance, exponent: int) -> None:
+    """In exact arithmetic, down to means that are the smallest number there is."""
+    small = Instance(np.ldexp(instance.means, exponent))
+    table: Any = [[Fraction(mean) for mean in row] for row in small.means.tolist()]
+    optimum = reference.optimum(table)
+    best, heuristic = optimal(small), plan(small, max_states=0)
+    assert reference.cycle_gain(table, list(best.cycle)) >= optimum * (1 - Fraction(1, 10**11))
+    for found in (best, heuristic):
+        assert 0 <= found.certificate <= 1
+        assert found.upper_bound >= optimum
+    assert upper_bound(small) >= optimum
+    if small.means.max() > 1e-290:
+        assert best.residual < 1e-11 * small.means.max()
+
+
+@pytest.mark.parametrize("exponent", [-40, -400, -1000])
+def test_a_smaller_scale_changes_no_plan(exponent: int) -> None:
+    for seed in range(10):
+        instance = catalog.random_table(arms=5, max_delay=5, seed=seed)
+        small = Instance(np.ldexp(instance.means, exponent))
+        for max_states in (0, 10_000):
+            assert plan(small, max_states).cycle == plan(instance, max_states).cycle
+
+
+def test_means_around_the_tolerance_are_told_apart() -> None:
+    table = np.array([[0, 0.1, 0.1], [0.6, 0.7, 1], [0, 0.4, 0.8]])
+    assert optimal(Instance(1e-12 * table)).gain == pytest.approx(
+        1e-12 * optimal(Instance(table)).gain, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,9 +125,27 @@ def test_equal_delays_have_a_closed_form_size(arms: int, delay: int) -> None:
     assert reachable_states(Instance.blocking([1] * arms, [delay] * arms)) == expected
 
 
+@pytest.mark.parametrize(("arms", "delay", "expected"), [(1, 10**6, 1), (2, 10**6, 2 * 10**6)])
+def test_states_of_long_delays_are_counted(arms: int, delay: int, expected: int) -> None:
+    assert reachable_states(Instance.blocking([1] * arms, [delay] * arms)) == expected
+
+
+def test_one_arm_is_pulled_for_ever_however_long_its_delay() -> None:
+    instance = Instance.b2dep([1], [10**6], decay.geometric(0.999_999))
+    best = plan(instance)
+    assert (best.cycle, best.method, best.gain) == ((0,), "optimal", instance.means[0, 0])
+    assert best.certificate == pytest.approx(1)
+
+
+def test_memory_is_what_the_docstring_says() -> None:
+    """8 arms with delays of 7 have 301,064 delay vectors, each 44 + 8 x 8 bytes; 4 MB to spare."""
+    run = subprocess.run([sys.executable, "-c", MEMORY], check=True, capture_output=True, text=True)
+    assert 10e6 < float(run.stdout) < 301_064 * (44 + 8 * 8) + 4e6
+
+
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=5))
 def test_numbers_and_delay_vectors_are_in_bijection(delays: list[int]) -> None:
-    space = number_vectors(np.array(delays))
+    space = states.number_vectors(np.array(delays))
     vectors = set()
     for number in range(space.completions[-1, 0]):
         ages = states.ages_of(number, space)

@@ -14,14 +14,17 @@ from strategies import coarse_tables, generic_instances, instances
 
 import fallow
 from fallow import Instance, Plan, gain, optimal, plan
-from fallow.kernels.beam import best_repeat
+from fallow.kernels.beam import beam_path, best_repeat
 from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
 from fallow.planners import HEURISTICS, beam, ghost, greedy, harmonic, improve
 
-HARMONIC, BOUNDS = map(import_module, ("fallow.planners.harmonic", "fallow.planners.bounds"))
+HARMONIC, BOUNDS, BEAM, INDEX_POLICY = (
+    import_module(f"fallow.planners.{name}")
+    for name in ("harmonic", "bounds", "beam", "index_policy")
+)
 """The modules; in the package, functions of the same name stand before them."""
 
 Planner = Callable[[Instance], Plan]
@@ -83,6 +86,24 @@ def test_the_index_is_the_price_at_which_later_is_no_better(instance: Instance) 
             assert indices[arm, tau - 1] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("shape", ["drawn", "concave", "straight", "blocking"])
+def test_indices_of_long_delays_are_the_smallest_price_over_all_later_delays(shape: str) -> None:
+    delays = np.arange(1, 301)
+    rows = {
+        "drawn": np.random.default_rng(0).random(300),
+        "concave": 1 - 0.99**delays,
+        "straight": delays / 300,
+        "blocking": (delays == 300) * 1.0,
+    }
+    row = rows[shape]
+    expected = row.copy()
+    for now in delays[:-1]:
+        later = delays[now:]
+        prices = (later * row[now - 1] - now * row[later - 1]) / (later - now)
+        expected[now - 1] = min(row[now - 1], prices.min())
+    assert whittle_indices(row[np.newaxis])[0] == pytest.approx(expected, abs=1e-12)
+
+
 @given(instances)
 def test_harmonic_is_never_below_ghost(instance: Instance) -> None:
     assert harmonic(instance).gain >= ghost(instance).gain - 1e-12
@@ -108,6 +129,24 @@ def test_harmonic_builds_no_more_schedules_than_its_limit(monkeypatch: pytest.Mo
     monkeypatch.setattr(HARMONIC, "best_choices", build)
     harmonic(fallow.catalog.random_table(arms=60, max_delay=100))
     assert build.call_count == 16
+
+
+def test_work_is_cut_short_by_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the table were very large: fewer schedules, fewer rounds, a narrower beam."""
+    instance = fallow.catalog.random_table(arms=20, max_delay=100, seed=2)
+    cells = instance.means.size
+    schedules, search = Mock(wraps=best_choices), Mock(wraps=beam_path)
+    monkeypatch.setattr(HARMONIC, "best_choices", schedules)
+    monkeypatch.setattr(BEAM, "beam_path", search)
+    for module in (HARMONIC, BEAM, INDEX_POLICY):
+        monkeypatch.setattr(module, "MAX_WORK", 40 * cells)
+    assert len(fallow.planners.whittle(instance).cycle) * instance.arms <= 40 * cells
+    assert harmonic(instance).gain >= ghost(instance).gain
+    assert schedules.call_count == 2
+    beam(instance)
+    means, *_, rounds, width, _ = search.call_args.args
+    assert rounds >= 4 * means.shape[1]
+    assert rounds * width * len(means) <= 40 * cells
 
 
 def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:

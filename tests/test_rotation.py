@@ -78,6 +78,16 @@ def test_longer_delays_bound_shorter_ones() -> None:
     assert bounds[1].tolist() == [1.0, 1.0, 1.0]
 
 
+def test_delays_without_samples_cost_nothing() -> None:
+    """Of 200,000 delays four were sampled; all pools of delays would be 2 x 10^10."""
+    sampled = [10, 5000, 70_000, 199_999]
+    few_counts, few_sums = np.array([[9.0, 20.0, 5.0, 30.0]]), np.array([[1.0, 4.0, 3.0, 15.0]])
+    counts, sums = np.zeros((1, 200_000)), np.zeros((1, 200_000))
+    counts[:, sampled], sums[:, sampled] = few_counts, few_sums
+    expected = np.repeat(upper_bounds(few_counts, few_sums, 2.0), np.diff([-1, *sampled]))
+    assert upper_bounds(counts, sums, 2.0)[0].tolist() == expected.tolist()
+
+
 @given(st.integers(0, 10**6))
 def test_table_of_bounds_is_the_smallest_over_all_pools(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -5,6 +5,9 @@ import numpy as np
 from fallow.arrays import FloatArray
 from fallow.kernels import compiled
 
+RANK_OF_ONE = 0x3FF0000000000000
+"""Of 1.0 among the positive numbers: its bits, read as a whole number."""
+
 
 @compiled
 def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
@@ -26,15 +29,24 @@ def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray
 
 
 @compiled
+def _number_at(rank: int) -> float:
+    """Return the floating-point number that stands so far from 0 in the order of all of them."""
+    magnitude = np.array([abs(rank)]).view(np.float64)[0]
+    return float(magnitude if rank >= 0 else -magnitude)
+
+
+@compiled
 def clearing_price(means: FloatArray) -> float:
-    """Return the price at which the arms together ask for one pull a round, by bisection."""
-    low, high = -1.0, 1.0  # below -1 every arm would be pulled at delay 1
-    while True:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            return high
-        _, rates = best_delays(means, middle)
+    """Return the price at which the arms together ask for one pull a round, by bisection.
+
+    It is exact to the last digit, however small the means: no price below it would do.
+    """
+    low, high = -RANK_OF_ONE, RANK_OF_ONE  # below -1 every arm would be pulled at delay 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        _, rates = best_delays(means, _number_at(middle))
         if rates.sum() > 1:
             low = middle
         else:
             high = middle
+    return _number_at(high)

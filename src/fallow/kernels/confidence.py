@@ -61,18 +61,20 @@ def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArr
     arms, width = counts.shape
     bounds = np.ones((arms, width))
     for arm in range(arms):
+        sampled = np.flatnonzero(counts[arm])  # all others add nothing to a pool
         bound = 1.0
-        for first in range(width - 1, -1, -1):
+        for first in range(len(sampled) - 1, -1, -1):
             count, total = 0.0, 0.0
-            for last in range(first, width):
+            for last in sampled[first:]:
                 count += counts[arm, last]
                 total += sums[arm, last]
                 if total >= bound * count:
-                    continue  # also without samples
+                    continue
                 # Most pools bound no better than one before; one look at the divergence tells.
                 if bound == 1 or count * divergence(total / count, bound) > level:
                     bound = upper_bound(count, total / count, level)
-            bounds[arm, first] = bound
+            sooner = sampled[first - 1] + 1 if first > 0 else 0
+            bounds[arm, sooner : sampled[first] + 1] = bound
     return bounds
 
 

@@ -25,6 +25,21 @@ def own_delays(cycle: IntArray, arms: int) -> IntArray:
 
 
 @compiled
+def shortest_period(cycle: IntArray) -> int:
+    """Return the length of the shortest cycle that repeats to this one, a divisor of its length."""
+    length = len(cycle)
+    # At each place, how long a beginning of the cycle also ends there (Knuth, Morris and Pratt).
+    matched = np.zeros(length, np.int64)
+    for place in range(1, length):
+        match = matched[place - 1]
+        while match > 0 and cycle[place] != cycle[match]:
+            match = matched[match - 1]
+        matched[place] = match + (cycle[place] == cycle[match])
+    period = length - matched[-1]
+    return int(period if length % period == 0 else length)
+
+
+@compiled
 def _mean(means: FloatArray, arm: int, delay: int) -> float:
     return float(means[arm, min(delay, means.shape[1]) - 1])
 

@@ -19,6 +19,9 @@ Int32Array = npt.NDArray[np.int32]
 
 RESTED = 0
 TOLERANCE = 1e-12
+"""By how much a policy must gain to be changed; means are scaled to a largest of 1/2 or more."""
+MOST_VECTORS = 1e300
+"""Where counting ends."""
 
 
 class Space(NamedTuple):
@@ -47,6 +50,61 @@ class Policy(NamedTuple):
     arms: Int32Array
     followers: Int32Array
     rewards: FloatArray
+
+
+@compiled
+def _arms_by_delay(delays: IntArray) -> IntArray:
+    """Return how many arms have at least each delay from 0 to the longest."""
+    counts = np.zeros(delays.max() + 1, np.int64)
+    for delay in delays:
+        counts[delay] += 1
+    for delay in range(len(counts) - 2, -1, -1):
+        counts[delay] += counts[delay + 1]
+    return counts
+
+
+@compiled
+def _first_completions(delays: IntArray) -> FloatArray:
+    """Return the ways to fill no ages; no more arms can be placed than wear out, one an age."""
+    return np.ones(min((delays > 0).sum(), delays.max()) + 1)
+
+
+@compiled
+def _add_age(completions: FloatArray, arms: int, free: bool) -> None:
+    """Turn the ways to fill all younger ages into those with one more age, for so many arms.
+
+    `free` says whether the age can be nobody's.
+    """
+    for placed in range(len(completions)):
+        ways = completions[placed] if free else 0.0
+        if placed < min(arms, len(completions) - 1):
+            ways += (arms - placed) * completions[placed + 1]
+        completions[placed] = min(ways, MOST_VECTORS)
+
+
+@compiled
+def count_vectors(delays: IntArray) -> float:
+    """Return the number of delay vectors of arms with these delays, at most MOST_VECTORS."""
+    by_delay = _arms_by_delay(delays)
+    completions = _first_completions(delays)
+    for age in range(1, len(by_delay)):
+        _add_age(completions, by_delay[age], age > 1 or by_delay[1] < by_delay[0])
+        if completions[0] == MOST_VECTORS:
+            break
+    return float(completions[0])
+
+
+@compiled
+def number_vectors(delays: IntArray) -> Space:
+    """Return how the delay vectors of arms with these delays are numbered."""
+    by_delay = _arms_by_delay(delays)
+    completions = _first_completions(delays)
+    table = np.empty((len(by_delay), len(completions)), np.int64)
+    table[0] = 1
+    for age in range(1, len(by_delay)):
+        _add_age(completions, by_delay[age], age > 1 or by_delay[1] < by_delay[0])
+        table[age] = completions
+    return Space(delays, table)
 
 
 @compiled

@@ -7,11 +7,14 @@ from fallow.instance import Instance
 from fallow.kernels.beam import beam_path, best_repeat, relaxed_values
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.planners.cycle import Plan, certify
+from fallow.planners.scale import scaled_means
 
 BRANCHES = 8
 """Arms tried next after each delay vector that is kept."""
 MAX_WORK = 2**26
 """Looks at an arm after which the search is cut short, about a second."""
+SORTING = 32
+"""What keeping one delay vector more in a round costs beside its arms, in looks at an arm."""
 
 
 def beam(instance: Instance, width: int = 64) -> Plan:
@@ -19,7 +22,8 @@ def beam(instance: Instance, width: int = 64) -> Plan:
 
     The search starts rested, keeps the `width` best delay vectors of each round, and judges them by
     their reward so far plus what each arm at its delay is worth in the relaxed problem behind
-    `upper_bound`. Its cost grows with arms x delays x width.
+    `upper_bound`. Its cost grows with arms x delays x width; for very many arms and delays the beam
+    is narrower.
 
     Examples
     --------
@@ -27,16 +31,20 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     0.7475
     """
     checks.whole_number("width", width, minimum=1)
-    price = clearing_price(instance.means)
+    means = scaled_means(instance)
+    price = clearing_price(means)
     # Arms worth their price, and a few more for the rounds in which all of those must rest.
-    worth = ((instance.means - price) / np.arange(1, instance.max_delay + 2)).max(axis=1)
+    worth = ((means - price) / np.arange(1, instance.max_delay + 2)).max(axis=1)
     useful = np.argsort(-worth, kind="stable")[: (worth > 0).sum() + BRANCHES]
-    means = instance.means[useful]
+    means = means[useful]
     surplus, _ = best_delays(means, price)
     values = relaxed_values(means, price, surplus)
-    # Long enough to settle in a cycle, but not for ever where arms and delays are many.
-    affordable = MAX_WORK // (width * len(useful))
-    rounds = (instance.max_delay + 1) * min(32, max(4, affordable // (instance.max_delay + 1)))
+    # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
+    # even 4 times the longest delay would be too much, the beam is narrower.
+    longest = instance.max_delay + 1
+    affordable = MAX_WORK // (longest * (len(useful) + SORTING))
+    width = min(width, max(1, affordable // 4))
+    rounds = longest * min(32, max(4, affordable // width))
     path = beam_path(means, values, price, rounds, width, BRANCHES)
     start, end = best_repeat(means, path)
     return certify(instance, useful[path[start:end]], "beam")

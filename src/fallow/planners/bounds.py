@@ -2,11 +2,14 @@
 
 import math
 from functools import lru_cache
+from weakref import ref
 
 import numpy as np
 
+from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.planners.scale import bound_at_own_scale, scaled_means
 
 
 def upper_bound(instance: Instance) -> float:
@@ -25,32 +28,35 @@ def upper_bound(instance: Instance) -> float:
     >>> round(upper_bound(Instance.blocking([1, 0.5], delays=[1, 1])), 12)
     0.75
     """
-    return _smaller_bound(instance)
+    return _smaller_bound(ref(instance))
 
 
-@lru_cache(maxsize=1)  # each plan of an instance asks for it
-def _smaller_bound(instance: Instance) -> float:
-    return min(_relaxed_bound(instance), _block_bound(instance))
+@lru_cache(maxsize=1)  # each plan of an instance asks for it; the cache keeps no table alive
+def _smaller_bound(reference: ref[Instance]) -> float:
+    instance = reference()
+    assert instance is not None  # the caller holds it
+    means = scaled_means(instance)
+    bounds = (_relaxed_bound(means), _block_bound(means))
+    return min(bound_at_own_scale(instance, value, size) for value, size in bounds)
 
 
-def _relaxed_bound(instance: Instance) -> float:
-    price = clearing_price(instance.means)
-    surplus, _ = best_delays(instance.means, price)
-    return rounded_up(price + math.fsum(surplus), scale=abs(price) + surplus.sum())
+def _relaxed_bound(means: FloatArray) -> tuple[float, float]:
+    """Return the bound before it is rounded up, and the size of its terms."""
+    price = clearing_price(means)
+    surplus, _ = best_delays(means, price)
+    return price + math.fsum(surplus), abs(price) + surplus.sum()
 
 
-def _block_bound(instance: Instance) -> float:
+def _block_bound(means: FloatArray) -> tuple[float, float]:
+    """Return the bound before it is rounded up, and the size of its terms."""
     # Where a mean falls with the delay, the best mean up to that delay takes its place.
-    best_so_far = np.maximum.accumulate(instance.means, axis=1)
-    first_pulls = np.sort(best_so_far[:, -1])[::-1]
-    bounds = [float(first_pulls[0])]
-    for rounds in range(2, instance.max_delay + 2):
-        repeat = best_so_far[:, rounds - 2].max()
-        firsts = np.maximum(first_pulls[:rounds], repeat)
-        bounds.append((firsts.sum() + (rounds - len(firsts)) * repeat) / rounds)
-    return rounded_up(min(bounds), scale=min(bounds))
-
-
-def rounded_up(value: float, scale: float) -> float:
-    """Return the value plus more than its rounding error, for sums of terms of that scale."""
-    return float(value + 16 * np.finfo(float).eps * scale)
+    repeats = np.maximum.accumulate(np.append(0, means.max(axis=0)[:-1]))
+    firsts = np.sort(means.max(axis=1))[::-1]
+    rounds = np.arange(1, means.shape[1] + 1)
+    better = np.minimum(np.searchsorted(-firsts, -repeats), rounds)  # firsts above the repeats
+    totals = np.append(0, np.cumsum(firsts))[better] + (rounds - better) * repeats
+    # Running sums gather rounding errors: they choose the number of rounds, and no more.
+    best = np.argmin(totals / rounds)
+    total = math.fsum(firsts[: better[best]]) + (rounds - better)[best] * repeats[best]
+    bound = float(total / rounds[best])
+    return bound, bound

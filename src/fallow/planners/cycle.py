@@ -11,7 +11,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.kernels.cycles import cycle_rewards
+from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.bounds import upper_bound
 
 
@@ -69,7 +69,7 @@ class Plan:
 
 def certify(instance: Instance, cycle: IntArray, method: str, bound: float | None = None) -> Plan:
     """Return the plan that repeats a cycle whose arms a planner has chosen."""
-    period = _shortest_period(cycle)
+    period = cycle[: shortest_period(cycle)]
     if bound is None:
         bound = upper_bound(instance)
     return Plan(tuple(period.tolist()), _gain(instance, period), bound, method)
@@ -101,11 +101,3 @@ def _checked_cycle(instance: Instance, cycle: Sequence[int] | IntArray) -> IntAr
 
 def _gain(instance: Instance, cycle: IntArray) -> float:
     return math.fsum(cycle_rewards(instance.means, cycle)) / len(cycle)
-
-
-def _shortest_period(cycle: IntArray) -> IntArray:
-    length = len(cycle)
-    for period in range(1, length // 2 + 1):
-        if length % period == 0 and (cycle[period:] == cycle[:-period]).all():
-            return cycle[:period]
-    return cycle

@@ -1,6 +1,7 @@
 """Harmonic schedules: each arm has a fixed period q 2^j, so that all fit side by side."""
 
 import math
+from itertools import chain
 
 import numpy as np
 
@@ -10,34 +11,46 @@ from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import cycle_rewards, fill
 from fallow.kernels.knapsack import best_choices
 from fallow.planners.cycle import Plan, certify
+from fallow.planners.scale import scaled_means
 
 FREE = -1
 MAX_SCHEDULES = 16
 """Shortest periods q for which a schedule is built, the most promising ones."""
+MAX_WORK = 2**29
+"""Comparisons of all knapsacks together, about a second; beyond, fewer schedules are built."""
 
 
 def harmonic(instance: Instance) -> Plan:
     """Return the best cycle in which the chosen arms have periods q, 2q, 4q, ... for some q.
 
-    For the 16 most promising q a knapsack picks at most one period an arm, to earn the most per
-    round with at most one pull a round; periods that divide each other always fit. Free rounds go
-    to the arm that adds most. The ranking policies are among the candidates, so the gain is never
-    below ghost's.
+    For the 16 most promising q (fewer if arms and delays are very many) a knapsack picks at most
+    one period an arm, to earn the most per round with at most one pull a round; periods that divide
+    each other always fit. Free rounds go to the arm that adds most. The ranking policies are among
+    the candidates, so the gain is never below ghost's.
 
     Examples
     --------
     >>> harmonic(Instance.blocking([1, 0.9, 0.8], delays=[1, 3, 3])).cycle
     (0, 1, 0, 2)
     """
-    ranked = instance.means[instance.order]
+    ranked = scaled_means(instance)[instance.order]
     price = clearing_price(ranked)
     shortest_periods = range(1, min(ranked.shape) + 1)
     by_promise = sorted(shortest_periods, key=lambda shortest: -_promise(ranked, shortest, price))
-    candidates = [_best_schedule(ranked, shortest) for shortest in by_promise[:MAX_SCHEDULES]]
-    for arms in shortest_periods:
-        candidates.append(np.argsort(-ranked[:, arms - 1], kind="stable")[:arms])
-    best = max(candidates, key=lambda cycle: math.fsum(cycle_rewards(ranked, cycle)) / len(cycle))
+    knapsack = 2 * ranked.size * len(_periods(1, ranked.shape[1]))
+    promising = by_promise[: min(MAX_SCHEDULES, MAX_WORK // knapsack)]
+    schedules = (_best_schedule(ranked, shortest) for shortest in promising)
+    rankings = (_best_at(ranked, arms) for arms in shortest_periods)
+    best = max(
+        chain(schedules, rankings),
+        key=lambda cycle: math.fsum(cycle_rewards(ranked, cycle)) / len(cycle),
+    )
     return certify(instance, instance.order[best], "harmonic")
+
+
+def _best_at(means: FloatArray, period: int) -> IntArray:
+    """Return as many arms as there are rounds in a period, those with the largest means at it."""
+    return np.argsort(-means[:, period - 1], kind="stable")[:period]
 
 
 def _periods(shortest: int, width: int) -> IntArray:

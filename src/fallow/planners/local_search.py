@@ -5,9 +5,12 @@ import numpy as np
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
 from fallow.planners.cycle import Plan, certify, gain
+from fallow.planners.scale import scaled_means
+
+MAX_MOVES = 10_000_000
 
 
-def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan:
+def improve(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
     """Return a plan at least as good, reached by replacing, inserting, deleting and swapping pulls.
 
     The search ends at a cycle that no single change improves, or once it has looked at `max_moves`
@@ -25,9 +28,15 @@ def improve(instance: Instance, plan: Plan, max_moves: int = 10_000_000) -> Plan
         raise ValueError(
             f"plan must be for this instance, got a gain of {plan.gain} where it earns {earned}"
         )
+    return search_from(instance, plan, max_moves)
+
+
+def search_from(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
+    """Do as `improve` does with a plan that is known to be for the instance."""
+    means = scaled_means(instance)
     improved = plan
     while True:
-        cycle = tuple(local_search(instance.means, np.array(improved.cycle), max_moves).tolist())
+        cycle = tuple(local_search(means, np.array(improved.cycle), max_moves).tolist())
         if cycle != improved.cycle:
             method = f"{plan.method}, improved"
             improved = certify(instance, np.array(cycle), method, plan.upper_bound)

@@ -1,22 +1,20 @@
 """The exact optimum by Howard's policy iteration over the reachable delay vectors."""
 
 import logging
-from functools import lru_cache
 
 import numpy as np
 
 from fallow import checks
-from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.kernels import states
 from fallow.kernels.indices import whittle_indices
-from fallow.planners.bounds import rounded_up
 from fallow.planners.cycle import Plan, certify
+from fallow.planners.scale import bound_at_own_scale, scaled_means
 
 log = logging.getLogger(__name__)
 
 MAX_CELLS = 2**28
-"""Largest number of delay vectors x arms, four bytes each (1 GiB of memory)."""
+"""Largest number of delay vectors x arms, at most eight bytes each (2 GiB of memory)."""
 MAX_STALE_SWEEPS = 5000
 """Sweeps without a better gain after which only rounding can be left to improve."""
 
@@ -27,7 +25,16 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     The problem is NP-hard (paper, Theorem 1): the cost grows with the number of reachable delay
     vectors, which `reachable_states` tells beforehand. `Plan.upper_bound` is max_s (TV - V)(s) for
     the values V found, T the step of value iteration; no policy's gain exceeds it, whatever V is.
-    So `Plan.residual`, about 1e-14 as a rule, proves the cycle optimal. Each sweep is logged.
+    So `Plan.residual`, about 1e-14 of the largest mean as a rule, proves the cycle optimal. Each
+    sweep is logged.
+
+    Parameters
+    ----------
+    instance
+        What to plan for.
+    max_states
+        Most delay vectors to take on. Each takes 44 bytes of memory and up to 8 more for each arm,
+        and delay vectors x arms are at most 2^28: together under 3 GB by default.
 
     Examples
     --------
@@ -52,7 +59,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
             "plan without the optimum instead, with max_states=0"
         )
     graph = states_of(instance)
-    policy = states.index_policy(graph, whittle_indices(instance.means))
+    policy = states.index_policy(graph, whittle_indices(graph.means))
     scores = np.zeros((needed, 2))  # the gain and the relative value of each state
     best, stale = -np.inf, 0
     changed = needed
@@ -64,12 +71,8 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
         log.info("%d of %d states changed, gain %.12f", changed, needed, gain)
     cycle = states.best_cycle(policy, scores)
     bound = states.largest_rise(graph, scores)
-    return certify(
-        instance,
-        cycle,
-        "optimal",
-        rounded_up(bound, scale=bound + 2 * np.abs(scores[:, 1]).max()),
-    )
+    size = bound + 2 * max(scores[:, 1].max(), -scores[:, 1].min())
+    return certify(instance, cycle, "optimal", bound_at_own_scale(instance, bound, size))
 
 
 def reachable_states(instance: Instance) -> int:
@@ -82,7 +85,7 @@ def reachable_states(instance: Instance) -> int:
     >>> reachable_states(Instance.blocking([1] * 10, delays=[8] * 10))
     10473760
     """
-    return int(_completions(tuple(instance.delays.tolist()))[-1, 0])
+    return int(states.count_vectors(instance.delays))
 
 
 def within_reach(instance: Instance, max_states: int) -> bool:
@@ -98,25 +101,7 @@ def within_reach(instance: Instance, max_states: int) -> bool:
 
 
 def states_of(instance: Instance) -> states.Graph:
-    """Return all delay vectors that can be reached, and what follows each of them."""
-    aged = np.maximum(instance.delays - 1, 0)
-    return states.build_graph(instance.means, number_vectors(instance.delays), number_vectors(aged))
-
-
-def number_vectors(delays: IntArray) -> states.Space:
-    """Return how `fallow.kernels.states` numbers the delay vectors of arms with these delays."""
-    return states.Space(delays, _completions(tuple(delays.tolist())).astype(np.int64))
-
-
-@lru_cache(maxsize=2)  # a plan asks for it several times
-def _completions(delay_of_arm: tuple[int, ...]) -> FloatArray:
-    """Return the table by which `fallow.kernels.states` numbers delay vectors."""
-    delays = np.array(delay_of_arm)
-    placed = np.arange(len(delays) + 1)
-    rows = [np.ones(len(placed))]
-    for age in range(1, delays.max() + 1):
-        free = np.maximum((delays >= age).sum() - placed, 0)
-        somebody = free * np.append(rows[-1][1:], 0)
-        nobody = rows[-1] * (age > 1 or delays.min() == 0)
-        rows.append(np.minimum(somebody + nobody, 1e300))
-    return np.array(rows)
+    """Return all delay vectors that can be reached, and what follows each; the means scaled."""
+    delays = instance.delays
+    space, aged_space = map(states.number_vectors, (delays, np.maximum(delays - 1, 0)))
+    return states.build_graph(scaled_means(instance), space, aged_space)

@@ -5,7 +5,7 @@ from fallow import checks
 from fallow.instance import Instance
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan
-from fallow.planners.local_search import improve
+from fallow.planners.local_search import search_from
 from fallow.planners.optimal import optimal, within_reach
 
 MAX_STATES = 200_000
@@ -47,5 +47,5 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     if within_reach(instance, max_states):
         return optimal(instance, max_states)
     heuristics = fallow.planners.HEURISTICS.values()  # the package, which imports this file
-    improved = [improve(instance, heuristic(instance)) for heuristic in heuristics]
+    improved = [search_from(instance, heuristic(instance)) for heuristic in heuristics]
     return max(improved, key=lambda candidate: candidate.gain)

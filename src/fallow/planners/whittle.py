@@ -4,6 +4,7 @@ from fallow.instance import Instance
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.cycle import Plan
 from fallow.planners.index_policy import follow_indices
+from fallow.planners.scale import scaled_means
 
 
 def whittle(instance: Instance) -> Plan:
@@ -12,12 +13,12 @@ def whittle(instance: Instance) -> Plan:
     The index of an arm at delay t is the price of a pull at which pulling it always at delay t
     earns as much as pulling it always at its best later delay, or never:
     min(mu(t), min_{u > t} (u mu(t) - t mu(u)) / (u - t)). Where the means are concave in the delay
-    this is Whittle's index; elsewhere his weighs a single pull now, and differs. Set-up is
-    quadratic in the longest delay; a round costs one look at each arm.
+    this is Whittle's index; elsewhere his weighs a single pull now, and differs. A round costs one
+    look at each arm.
 
     Examples
     --------
     >>> whittle(Instance.b2dep([1, 0.4], delays=[1, 1], decay=[0.5])).cycle
     (1, 0)
     """
-    return follow_indices(instance, whittle_indices(instance.means), "whittle")
+    return follow_indices(instance, whittle_indices(scaled_means(instance)), "whittle")
