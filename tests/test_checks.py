@@ -8,6 +8,8 @@ import pytest
 
 from fallow import checks
 
+DAYS = np.timedelta64(3, "D")
+"""An integer to numpy."""
 Rule = Callable[[str, Any], float]
 RULES: dict[Rule, str] = {
     checks.share: r"delta must be a number in \[0, 1\], got",
@@ -19,7 +21,9 @@ RULES: dict[Rule, str] = {
 
 
 @pytest.mark.parametrize(("rule", "message"), RULES.items())
-@pytest.mark.parametrize("value", ["x", None, [0.5], True, 0.5j, np.True_, np.nan, np.inf, 10**400])
+@pytest.mark.parametrize(
+    "value", ["x", None, [0.5], True, 0.5j, np.True_, np.nan, np.inf, 10**400, DAYS]
+)
 def test_what_is_no_finite_number_breaks_every_rule(rule: Rule, message: str, value: Any) -> None:
     with pytest.raises(ValueError, match=message):
         rule("delta", value)
@@ -71,3 +75,11 @@ def test_values_in_errors_are_short_and_on_one_line(value: Any) -> None:
 
 def test_a_number_that_python_does_not_print_is_said_to_be_long() -> None:
     assert checks.short(16**5000) == "a int too long to print"
+
+
+@pytest.mark.parametrize("values", [[DAYS], np.ma.masked_array([1], [True]), range(10**12)])
+def test_what_only_looks_like_a_list_of_numbers_is_refused(values: Any) -> None:
+    with pytest.raises(ValueError, match="delays must be"):
+        checks.whole_numbers("delays", values, minimum=0)
+    with pytest.raises(ValueError, match="means must be"):
+        checks.numbers("means", values, dimensions=1)

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 
 from fallow.learners import load
 
-CASES = {"states": 20_000, "trajectories": 5_000}
+CASES = {
+    "states": 20_000,
+    "trajectories": 5_000,
+    "specs": 5_000,
+    "instances": 5_000,
+    "options": 5_000,
+}
 """By night; a tenth of them at other times."""
 HANG = 540
 """Seconds after which no end can be expected; a case alone may take two."""

@@ -300,6 +300,7 @@ MISTAKES = [
         "[told]\nmax_delay = 67108863\n[figure]",
         "line 29: told.max_delay must be at most 22,369,620 with so many arms, got 67,108,863",
     ),
+    ("delta = 0.2", "'' = 0.2", "line 19: a key of learners.low must be one of .*, got ''"),
     ("[0, 2]", "[2, 2]", "line 11: switching_costs must be different numbers"),
     ("[figure]", "[sweep]\nseed = [1]\n[figure]", "line 23: published must not be given beside a"),
 ]

@@ -29,6 +29,8 @@ LARGEST_SEED = 2**128 - 1
 def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray:
     """Return a fresh, non-empty float array with that many dimensions."""
     shape = "a list of numbers" if dimensions == 1 else "a list of equally long rows of numbers"
+    if isinstance(values, range):  # which may be longer than any memory
+        at_most(f"the length of {argument}", _length(values), MAX_VALUES)
     try:
         array = np.array(values)
     except ValueError:
@@ -269,7 +271,8 @@ def _length(values: Collection[int]) -> int:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    return is_number and not isinstance(value, bool | np.timedelta64)  # an integer to numpy
 
 
 def _as_float(value: float) -> float:

@@ -66,6 +66,7 @@ def _check_options(
         rule = f"a table of parameters of {inner.__name__}"
         raise ValueError(f"options must be {rule}, got {checks.short(options)}")
     for name in options:
+        checks.text("a name in options", name, longest=checks.MAX_NAME)
         if name in signature(outer).parameters or name in facts:
             raise ValueError(f"options must not hold {name}, which {inner.__name__} is given")
 

@@ -207,7 +207,9 @@ def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec
 
 def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:
     """Check the name of the learner that another is made of, and load it if it is a user's own."""
-    parameter, _ = INNER.get(learner, ("", ""))
+    if learner not in INNER:
+        return
+    parameter, _ = INNER[learner]
     if parameter in table.values:
         try:
             find_name(table.name(parameter), table.values[parameter], inner_learners(learner))
