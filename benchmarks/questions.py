@@ -7,6 +7,7 @@ from benchmarks import (
     exact,
     horizon,
     index_policy,
+    long_delays,
     quality,
     ranking_learners,
     readings,
@@ -31,6 +32,7 @@ CHECKED: tuple[Question, ...] = (
     blocks.measure_one,
     exact.measure,
     index_policy.measure,
+    long_delays.measure,
     rotation.measure_speed,
     startup.measure,
 )
@@ -49,6 +51,7 @@ QUESTIONS: tuple[Question, ...] = (
     exact.measure,
     exact.measure_large,
     index_policy.measure,
+    long_delays.measure,
     quality.measure,
     quality.measure_larger,
     theory.measure_stages,
