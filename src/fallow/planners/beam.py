@@ -30,7 +30,7 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     >>> round(beam(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1])).gain, 12)
     0.7475
     """
-    checks.whole_number("width", width, minimum=1)
+    width = checks.whole_number("width", width, minimum=1)
     means = scaled_means(instance)
     price = clearing_price(means)
     # Arms worth their price, and a few more for the rounds in which all of those must rest.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
 from fallow.planners.cycle import Plan, certify, gain
@@ -28,7 +29,7 @@ def improve(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
         raise ValueError(
             f"plan must be for this instance, got a gain of {plan.gain} where it earns {earned}"
         )
-    return search_from(instance, plan, max_moves)
+    return search_from(instance, plan, checks.whole_number("max_moves", max_moves, minimum=0))
 
 
 def search_from(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:

@@ -44,7 +44,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     >>> best.residual < 1e-12
     True
     """
-    checks.whole_number("max_states", max_states, minimum=0)
+    max_states = checks.whole_number("max_states", max_states, minimum=0)
     needed = reachable_states(instance)
     if needed * instance.arms > MAX_CELLS:
         raise ValueError(

@@ -43,7 +43,7 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     >>> best.cycle, round(best.gain, 12), best.method
     ((2, 1, 0, 1), 0.7475, 'optimal')
     """
-    checks.whole_number("max_states", max_states, minimum=0)
+    max_states = checks.whole_number("max_states", max_states, minimum=0)
     if within_reach(instance, max_states):
         return optimal(instance, max_states)
     heuristics = fallow.planners.HEURISTICS.values()  # the package, which imports this file
