@@ -81,6 +81,12 @@ def test_a_smaller_scale_changes_no_plan(exponent: int) -> None:
             assert plan(small, max_states).cycle == plan(instance, max_states).cycle
 
 
+def test_means_around_the_tolerance_are_told_apart() -> None:
+    table = np.array([[0, 0.1, 0.1], [0.6, 0.7, 1], [0, 0.4, 0.8]])
+    small = optimal(Instance(1e-12 * table))
+    assert small.gain / 1e-12 == pytest.approx(optimal(Instance(table)).gain)
+
+
 @pytest.mark.parametrize(
     "table",
     [[[0.4, 1.0], [0.8, 0.3]], [[0.8, 0.3], [0.7, 0.9]], [[0.2, 0.8, 0.9], [0.9, 0.2, 0.6]]],
