@@ -114,7 +114,7 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "maintenance", "intervals=1000000000"), "at most 67,108,864 values"),
         (
             ("plan", "random_table", "arms=20", "max_delay=20", "--method", "optimal"),
-            "at most 268,435,456 delay vectors x arms, got 966,777",
+            "delay vectors that take at most 4,294,967,296 bytes, got 966,777",
         ),
         (("catalog", "--output", "new.toml"), "--output must follow the name of an instance"),
         (("plan", "bad.toml"), "bad.toml must be a TOML file"),

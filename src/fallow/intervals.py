@@ -100,8 +100,8 @@ def estimate(values: FloatArray) -> Estimate:
     """
     try:
         array = np.asarray(values)
-    except ValueError:
-        array = np.array(None)  # rows of different lengths
+    except (ValueError, MemoryError):  # rows of different lengths, or a range without end
+        array = np.array(None)
     if array.ndim == 0 or array.size == 0 or array.dtype.kind not in "iuf":
         rule = "numbers, one or an equally long row for each run, at least one"
         raise ValueError(f"values must be {rule}, got {checks.short(values)}")

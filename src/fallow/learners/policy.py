@@ -34,7 +34,7 @@ class PolicyLearner:
     ) -> None:
         self.policy = policy
         self.max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
-        self.delays = np.full(checks.whole_number("arms", arms, minimum=1), max_delay + 1)
+        self.delays = np.full(checks.arms(arms), self.max_delay + 1)
         self.pending: Block | None = None
 
     def ask(self) -> Block:

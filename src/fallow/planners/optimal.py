@@ -13,8 +13,8 @@ from fallow.planners.scale import bound_at_own_scale, scaled_means
 
 log = logging.getLogger(__name__)
 
-MAX_CELLS = 2**28
-"""Largest number of delay vectors x arms, at most eight bytes each (2 GiB of memory)."""
+MAX_MEMORY = 2**32
+"""Most bytes that the delay vectors may take."""
 MAX_STALE_SWEEPS = 5000
 """Sweeps without a better gain after which only rounding can be left to improve."""
 
@@ -33,8 +33,8 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     instance
         What to plan for.
     max_states
-        Most delay vectors to take on. Each takes 44 bytes of memory and up to 8 more for each arm,
-        and delay vectors x arms are at most 2^28: together under 3 GB by default.
+        Most delay vectors to take on. Each takes 44 bytes of memory and up to 8 more for each arm;
+        beyond 4 GiB in all, the instance is refused whatever this is.
 
     Examples
     --------
@@ -46,10 +46,10 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     """
     max_states = checks.whole_number("max_states", max_states, minimum=0)
     needed = reachable_states(instance)
-    if needed * instance.arms > MAX_CELLS:
+    if _memory(needed, instance.arms) > MAX_MEMORY:
         raise ValueError(
-            f"instance must have at most {MAX_CELLS:,} delay vectors x arms, got "
-            f"{checks.count(needed)} x {instance.arms:,}; "
+            f"instance must have delay vectors that take at most {MAX_MEMORY:,} bytes, got "
+            f"{checks.count(needed)} of {instance.arms:,} arms; "
             "plan without the optimum instead, with max_states=0"
         )
     if needed > max_states:
@@ -89,7 +89,7 @@ def reachable_states(instance: Instance) -> int:
 
 
 def within_reach(instance: Instance, max_states: int) -> bool:
-    """Tell whether `optimal` takes the instance: few enough delay vectors, also times the arms.
+    """Tell whether `optimal` takes the instance: few enough delay vectors, in little memory.
 
     Examples
     --------
@@ -97,7 +97,12 @@ def within_reach(instance: Instance, max_states: int) -> bool:
     False
     """
     states = reachable_states(instance)
-    return states <= max_states and states * instance.arms <= MAX_CELLS
+    return states <= max_states and _memory(states, instance.arms) <= MAX_MEMORY
+
+
+def _memory(vectors: int, arms: int) -> int:
+    """Return the bytes that so many delay vectors take at most."""
+    return vectors * (44 + 8 * arms)
 
 
 def states_of(instance: Instance) -> states.Graph:
