@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fallow.cli.app import user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.run import FilesArgument, load_specs, run_spec
+from fallow.extras import check_extras
 from reproduction.cli.app import app
 from reproduction.cli.claims import warn_of_surprises
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fallow.cli.app import user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.run import FilesArgument, load_specs, run_spec
 from fallow.cli.tables import print_table
+from fallow.extras import check_extras
 from reproduction.cli.app import app
 
 if TYPE_CHECKING:

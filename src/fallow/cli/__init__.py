@@ -2,16 +2,19 @@
 
 import sys
 
-try:
-    from typer import Typer
+from fallow.extras import needed_by
 
-    from fallow.cli import catalog, plan, replay, run, simulate
-    from fallow.cli.app import app
-    from fallow.cli.signals import end_process
+try:
+    with needed_by("the command line"):
+        from typer import Typer
+
+        from fallow.cli import catalog, plan, replay, run, simulate
+        from fallow.cli.app import app
+        from fallow.cli.signals import end_process
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
         raise
-    sys.exit(f"fallow: the command line needs {error.name}: install fallow with its extra 'cli'")
+    sys.exit(f"fallow: {error}")
 
 
 def main() -> None:

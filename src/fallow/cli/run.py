@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from fallow.cli.app import app, user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.tables import print_table
+from fallow.extras import check_extras
 
 if TYPE_CHECKING:
     from fallow.studies.spec import Spec

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from fallow import Instance, checks
 from fallow.cli.app import app, user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.instances import (
     InstanceArgument,
     ParametersArgument,
@@ -20,6 +19,7 @@ from fallow.cli.instances import (
 )
 from fallow.cli.signals import raise_at_signals
 from fallow.cli.tables import print_table
+from fallow.extras import check_extras
 from fallow.files import write_whole
 from fallow.frames import parquet
 from fallow.intervals import Estimate, estimate
