@@ -22,7 +22,7 @@ from fallow.simulate import simulate
 from fallow.studies.folder import read_results
 from fallow.studies.result import Result
 from fallow.studies.spec import Spec
-from reproduction.text import format_range, markdown_table
+from reproduction.text import format_range, markdown_table, markdown_text
 
 PLANS = ("ghost", "greedy", "whittle", "plan")
 """Names that follow a plan made with full knowledge, of the first stage where means drift."""
@@ -246,7 +246,7 @@ def _family_section(table: Sequence[Standing]) -> list[str]:
     )
     setting = f"{first.runs:,} runs, T = {first.horizon:,}, seed {first.seed}."
     rows = [_row(standing, costs) for standing in table]
-    return ["", f"## {first.family}", "", setting, "", *markdown_table(head, rows)]
+    return ["", f"## {markdown_text(first.family)}", "", setting, "", *markdown_table(head, rows)]
 
 
 def _cell(share: float, bold: bool) -> str:

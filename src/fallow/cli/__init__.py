@@ -11,6 +11,7 @@ try:
         from fallow.cli import catalog, plan, replay, run, simulate
         from fallow.cli.app import app
         from fallow.cli.signals import end_process
+        from fallow.cli.terminal import replace_unprintable
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
         raise
@@ -24,6 +25,7 @@ def main() -> None:
 
 def run_app(application: Typer) -> None:
     """Run a command line, and end with it: runs under way in threads are not waited for."""
+    replace_unprintable()
     try:
         application()
     except SystemExit as ended:
