@@ -67,11 +67,11 @@ def report_command(
             planners = compare_planners(bar.advance)
         readings = scan()
         content = Content(results, findings, planners, readings, table)
-        write_whole(out / "ends.csv", ends_csv(results).encode())
-        write_whole(out / "index.html", html(content).encode())
+        write_whole(out / "ends.csv", ends_csv(results).encode(errors="replace"))
+        write_whole(out / "index.html", html(content).encode(errors="replace"))
         print_line(f"{out / 'index.html'}: open it in a browser")
         if reproduction is not None:
-            write_whole(reproduction, markdown(content).encode())
+            write_whole(reproduction, markdown(content).encode(errors="replace"))
             print_line(f"{reproduction}: published values and ours")
         warn_of_surprises(findings)
 
