@@ -166,7 +166,7 @@ def measure_memory() -> Section:
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             own, largest_child = map(float, output.split())
             reach = "under 500 MB" if runs == 10**5 else ""
-            size = (Path(folder) / str(runs) / "tally-000.npz").stat().st_size / 1e6
+            size = (Path(folder) / str(runs) / "tally-000.bin").stat().st_size / 1e6
             rows.append((f"{runs:,}", reach, f"{own:.0f}", f"{largest_child:.0f}", f"{size:.1f}"))
     return Section(
         "Many runs: memory",

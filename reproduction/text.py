@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from fallow.text import visible
+
 
 def format_range(numbers: Iterable[int]) -> str:
     """Return the least and the greatest of some numbers.
@@ -17,7 +19,7 @@ def format_range(numbers: Iterable[int]) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    r"""Return the lines of a Markdown table; nothing in a cell is taken for markup or a new line.
+    r"""Return the lines of a Markdown table; nothing in a cell ends it, or is code, HTML or a link.
 
     Examples
     --------
@@ -26,9 +28,16 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list
     |---|---|
     | x\|y | 1 \<b> |
     """
-    lines = ["| " + " | ".join(map(_escape, row)) + " |" for row in (header, *rows)]
+    lines = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (header, *rows)]
     return [lines[0], "|---" * len(header) + "|", *lines[1:]]
 
 
-def _escape(cell: str) -> str:
-    return re.sub(r"([|<])", r"\\\1", " ".join(cell.split()))
+def markdown_text(text: str) -> str:
+    r"""Return text on one line in which nothing ends a cell, or is code, HTML or a link.
+
+    Examples
+    --------
+    >>> print(markdown_text("a `b`\n<i> | [c](d) \\"))
+    a \`b\` \<i> \| [c\](d) \\
+    """
+    return re.sub(r"([\\`|<]|\](?=\())", r"\\\1", visible(" ".join(text.split())))

@@ -9,20 +9,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 
+from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.files import read_whole
 from fallow.intervals import estimate, format_estimate
 from fallow.learners.registry import LEARNERS, knowledge
 from fallow.planners.optimal import within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.rewards import find_rewards
 from fallow.simulate import simulate
+from fallow.studies import fields
 from fallow.studies.folder import read_results
 from fallow.studies.result import Result
 from fallow.studies.spec import Spec
-from reproduction.text import format_range, markdown_table
+from reproduction.text import format_range, markdown_table, markdown_text
 
 PLANS = ("ghost", "greedy", "whittle", "plan")
 """Names that follow a plan made with full knowledge, of the first stage where means drift."""
@@ -152,9 +156,34 @@ def standings_json(table: Sequence[Standing]) -> bytes:
 def load_standings(path: Path) -> list[Standing]:
     """Read the standings that `standings_json` wrote."""
     try:
-        return [Standing(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError) as error:
+        rows = fields.rows("standings", json.loads(read_whole(path)))
+        return [_parse_standing(row) for row in rows]
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be a file of `reproduction tournament`: {error}") from None
+
+
+def _parse_standing(row: object) -> Standing:
+    kinds = get_type_hints(Standing)
+    values = fields.table("a standing", row, kinds)
+    for name, value in values.items():
+        if kinds[name] is str:
+            checks.text(name, value)
+        elif kinds[name] is int:
+            checks.whole_number(name, value, minimum=0, maximum=checks.LARGEST_SEED)
+        elif kinds[name] is bool and not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false, got {checks.short(value)}")
+        elif kinds[name] is float:
+            _check_number(name, value)
+        elif kinds[name] == dict[str, float]:
+            for cost, each in fields.table(name, value, values["regret_against_ghost"]).items():
+                _check_number(f"{name}.{cost}", each)
+    return Standing(**values)
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Check a finite number; half-widths of a single run are not a number."""
+    if not ("half_width" in name and isinstance(value, float) and math.isnan(value)):
+        checks.number(name, value)
 
 
 def matrix(table: Sequence[Standing]) -> tuple[list[str], list[str], FloatArray]:
@@ -246,7 +275,7 @@ def _family_section(table: Sequence[Standing]) -> list[str]:
     )
     setting = f"{first.runs:,} runs, T = {first.horizon:,}, seed {first.seed}."
     rows = [_row(standing, costs) for standing in table]
-    return ["", f"## {first.family}", "", setting, "", *markdown_table(head, rows)]
+    return ["", f"## {markdown_text(first.family)}", "", setting, "", *markdown_table(head, rows)]
 
 
 def _cell(share: float, bold: bool) -> str:

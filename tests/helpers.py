@@ -65,8 +65,9 @@ def write_spec(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return tallies and rows."""
-    return {path.name: path.read_bytes() for path in folder.glob("*-*.*")}
+    """Return tallies and rows, without those set aside."""
+    paths = (*folder.glob("tally-*.bin"), *folder.glob("rows-*.parquet"))
+    return {path.name: path.read_bytes() for path in paths}
 
 
 class Recorder(Watcher):

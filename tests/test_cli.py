@@ -1,11 +1,13 @@
 """The command line, run as a user would run it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from unicodedata import category
 
 import pytest
 from helpers import run_command as run
@@ -178,3 +180,70 @@ def test_without_its_extra_the_command_says_what_to_install() -> None:
     assert result.stderr == (
         "fallow: the command line needs typer: install fallow with its extra 'cli'\n"
     )
+
+
+HOSTILE = "\x1b[31mred\x07\r\x00\x9b\u202e"
+SHOWN = r"\x1b[31mred\x07\r\x00\x9b\u202e"
+
+
+def hidden(text: str) -> set[str]:
+    """Return characters that a terminal obeys, other than the end of a line."""
+    return {each for each in text if category(each) in ("Cc", "Cf")} - {"\n"}
+
+
+def test_control_characters_in_names_are_shown_not_obeyed(tmp_path: Path) -> None:
+    path = tmp_path / "songs.toml"
+    Instance.blocking([1, 0.5], [1, 1], names=["hymn", HOSTILE]).save(path)
+    output = run("plan", str(path), "--method", "ghost")
+    assert output.count(SHOWN) == 2  # in the cycle and in the legend
+    assert not hidden(output)
+    assert HOSTILE in json.loads(run("plan", str(path), "--json"))["plans"][0]["names"]
+
+
+def test_control_characters_in_errors_are_shown_not_obeyed() -> None:
+    result = runner.invoke(app, ("plan", f"figure2{HOSTILE}\nfallow: all is well"))
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert not hidden(result.stderr)
+
+
+@pytest.mark.slow
+def test_any_locale_prints_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "songs.toml"
+    Instance.blocking([1, 0.5], [1, 1], names=["Zoë", "葉"]).save(path)
+    command = [sys.executable, "-m", "fallow.cli", "plan"]
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = {**os.environ, **plain, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(
+        [*command, str(path), "--method", "ghost"], capture_output=True, env=environment
+    )
+    assert result.returncode == 0, result.stderr
+    assert b"Zo?" in result.stdout
+    assert b"ghost     0101" in result.stdout
+    result = subprocess.run([*command, "Zoë"], capture_output=True, env=environment)
+    assert result.returncode == 2
+    assert rb"got 'Zo\udcc3\udcab'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "extra"),
+    [
+        ("polars", "from fallow.frames import frame; frame({})", "data"),
+        ("matplotlib", "import fallow.figures", "plot"),
+        ("gymnasium", "import fallow.env", "gym"),
+        ("filelock", "import fallow.studies.folder", "cli"),
+        (
+            "distributed",
+            "import fallow; fallow.replicate(fallow.catalog.figure3(), lambda *_: None, 9, 1, 0, "
+            "cluster='local:1')",
+            "cluster",
+        ),
+    ],
+)
+@pytest.mark.slow
+def test_a_missing_extra_is_named(module: str, code: str, extra: str) -> None:
+    hide = f"import sys; sys.modules[{module!r}] = None; {code}"
+    result = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True)
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: a")
+    assert last.endswith(f" needs {module}: install fallow with its extra {extra!r}")

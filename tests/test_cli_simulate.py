@@ -114,7 +114,7 @@ def test_mistakes_end_in_one_line(options: tuple[str, ...], message: str) -> Non
 def test_without_an_extra_nothing_is_simulated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fallow.cli.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("fallow.extras.find_spec", lambda _: None)
     result = runner.invoke(app, ["simulate", "figure3", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2
     assert result.stderr == "fallow: --out needs polars: install fallow with its extra 'data'\n"

@@ -125,6 +125,49 @@ def test_texts_of_a_spec_are_printed_as_they_stand(tmp_path: Path) -> None:
     assert "nan" not in result.stdout
 
 
+def test_control_characters_of_a_study_are_shown_not_obeyed(tmp_path: Path) -> None:
+    """In the title, a learner, the folder, and the name of a file that is set aside."""
+    file, out = write_spec(tmp_path, horizon=100, runs=1), tmp_path / "out\x1b"
+    text = file.read_text().replace("A test", r"\u001b[31m\u202e").replace("nothing", r'"\u0007"')
+    file.write_text(text)
+    (out / "test").mkdir(parents=True)
+    (out / "test" / "rows-\x1b.parquet").touch()
+    results = [
+        runner.invoke(app, [*words, str(out)])
+        for words in (["run", str(file), "--rows", "--out"], ["summarize"], ["figure"])
+    ]
+    assert [result.exit_code for result in results] == [0, 0, 0]
+    output = "".join(result.output for result in results)
+    assert not set("\x1b\x07\u202e") & set(output)
+    for shown in (r"out\x1b", r"rows-\x1b.parquet.damaged", r"\x1b[31m\u202e", r"\x07"):
+        assert shown in output
+
+
+@pytest.mark.parametrize("name", ["...toml", "..toml", ".toml", ".hidden.toml"])
+def test_results_do_not_leave_their_folder(tmp_path: Path, name: str) -> None:
+    file = write_spec(tmp_path, horizon=100, runs=1).rename(tmp_path / name)
+    result = runner.invoke(app, ["run", str(file), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert "FILE must have a name without a dot in front" in result.stderr
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("run", ".lock"), ("summarize", "summary.parquet"), ("figure", "figure.svg")],
+)
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, command: str, name: str) -> None:
+    file, out = write_spec(tmp_path, horizon=100, runs=1), tmp_path / "out"
+    run(load_spec(file), out / "test")
+    (out / "test" / name).unlink(missing_ok=True)
+    (out / "test" / name).mkdir()
+    words = ["run", str(file), "--out", str(out)] if command == "run" else [command, str(out)]
+    result = runner.invoke(app, words)
+    assert result.exit_code == 2
+    path = out / "test" / name
+    assert result.stderr == (f"fallow: {path} must be a file, got a folder; rename or remove it\n")
+
+
 def test_the_commands_work_on_what_is_on_disk(tmp_path: Path) -> None:
     file, out = write_spec(tmp_path, horizon=100), tmp_path / "out"
     for words in (["run", str(file), "--out", str(out)], ["summarize", str(out)]):
@@ -140,6 +183,10 @@ def test_the_commands_work_on_what_is_on_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (
+            ["run", "{file}", "--out", "x", "--workers", "0"],
+            "--workers must be a whole number >= 1",
+        ),
         (["run", "none.toml", "--out", "x"], "FILE must be a spec, a TOML file, got none.toml"),
         (["run", "{file}", "{file}", "--out", "x"], "FILE must have different names, got test twi"),
         (["run", "{file}", "--out", "{file}"], "Not a directory"),

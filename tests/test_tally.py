@@ -1,7 +1,9 @@
 """Tallies: exact where they can be, within their bound where not, whoever counted."""
 
+import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,14 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fallow import RankingUCB, catalog
 from fallow.arrays import FloatArray
+from fallow.files import seal, unseal
 from fallow.intervals import moments
-from fallow.studies import estimate
+from fallow.studies import Study, estimate
 from fallow.studies.batch import Failure
-from fallow.studies.tally import BLOCK, FAILURES, Tally, tally
+from fallow.studies.tally import BLOCK, FAILURES, Tally, measure, tally
+from fallow.studies.tally_file import pack_tally, parse_tally
 
 GENERATOR = np.random.default_rng(5)
 VALUES: FloatArray = GENERATOR.gamma(2.0, size=(20_000, 2, 1, 3)) * [1.0, 1e6, 1e-6]
+OWNER = {"owner": "me"}
+SHAPE = (2, 1, 3)
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
@@ -33,7 +40,7 @@ def test_the_tally_does_not_depend_on_who_counted(borders: set[int], runs: int) 
     """However runs are split into tasks, the file is the same, bit for bit."""
     inner = sorted(border for border in borders if border < runs)
     parts = in_parts([0, *inner, runs])
-    assert parts.to_bytes("me") == in_parts([0, runs]).to_bytes("me")
+    assert pack_tally(parts, OWNER) == pack_tally(in_parts([0, runs]), OWNER)
     assert len(parts) == parts.stop == runs
 
 
@@ -45,7 +52,7 @@ def test_parts_of_parts_extend_to_the_same(first: int, second: int) -> None:
     for start, stop in ((first, second), (second, 5000)):
         if start < stop:
             rest = rest.extend(tally(range(start, stop), range(start, stop), VALUES[start:stop]))
-    assert head.extend(rest).to_bytes("") == in_parts([0, 5000]).to_bytes("")
+    assert pack_tally(head.extend(rest), OWNER) == pack_tally(in_parts([0, 5000]), OWNER)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 7, BLOCK - 1, BLOCK])
@@ -83,9 +90,11 @@ def test_ranks_of_quantiles_are_within_the_bound(order: str) -> None:
 
 def test_the_size_hardly_grows_with_the_runs() -> None:
     """A tally holds one block for each doubling of the runs, not the runs."""
-    sizes = [len(in_parts([0, runs]).to_bytes("")) for runs in (BLOCK - 1, 20_000 - 20_000 % BLOCK)]
+    sizes = [
+        len(pack_tally(in_parts([0, runs]), OWNER)) for runs in (BLOCK - 1, 20_000 - 20_000 % BLOCK)
+    ]
     assert sizes[1] < 5 * sizes[0]
-    assert len(in_parts([0, 16_384]).to_bytes("")) < 1.2 * sizes[0]
+    assert len(pack_tally(in_parts([0, 16_384]), OWNER)) < 1.2 * sizes[0]
 
 
 def test_failed_runs_have_no_values() -> None:
@@ -101,8 +110,8 @@ def test_failed_runs_have_no_values() -> None:
     np.testing.assert_allclose(found.moments().squares, alone.squares, rtol=1e-11)
     ranks = (VALUES[numbers] <= found.quantiles([0.5])[0]).mean(axis=0)
     assert np.abs(ranks - 0.5).max() < 0.01
-    again = Tally.from_bytes(found.to_bytes("me"), "me")
-    assert again.to_bytes("me") == found.to_bytes("me")
+    again = parse_tally(pack_tally(found, OWNER), OWNER, SHAPE, 4 * BLOCK)
+    assert pack_tally(again, OWNER) == pack_tally(found, OWNER)
     assert again.failures == found.failures
 
 
@@ -122,11 +131,83 @@ def test_a_tally_of_failures_alone_counts_them() -> None:
 
 
 def test_another_or_a_damaged_tally_is_refused() -> None:
-    content = in_parts([0, 700]).to_bytes("mine")
-    with pytest.raises(ValueError, match="one that belongs to another spec"):
-        Tally.from_bytes(content, "yours")
+    content = pack_tally(in_parts([0, 700]), OWNER)
+    with pytest.raises(ValueError, match="owner must be you, got 'me'"):
+        parse_tally(content, {"owner": "you"}, SHAPE, 700)
     middle = len(content) // 2
     changed = bytes([content[middle] ^ 1])
     for damaged in (content[:-10], b"", content[:middle] + changed + content[middle + 1 :]):
-        with pytest.raises(ValueError, match="a damaged file"):
-            Tally.from_bytes(damaged, "mine")
+        with pytest.raises(ValueError, match="got a damaged file"):
+            parse_tally(damaged, OWNER, SHAPE, 700)
+    with pytest.raises(ValueError, match="runs must be at most 600, got 700"):
+        parse_tally(content, OWNER, SHAPE, 600)
+    few = pack_tally(in_parts([0, 7]), OWNER)
+    with pytest.raises(ValueError, match="numbers must end with the last segment, got 21 more"):
+        parse_tally(few, OWNER, (1, 1, 3), 700)
+    with pytest.raises(ValueError, match="numbers must be 63 more, got 42"):
+        parse_tally(few, OWNER, (3, 1, 3), 700)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (["format"], 2, "format must be 1, got 2"),
+        (["runs"], 2**61, r"runs must be at most 20,000"),
+        (["runs"], 699, "numbers must be|values must be at most 187"),
+        (["failed"], 1, "failures must be 1, got 0"),
+        (["failures"], [[0, "x"]], "failures must be 0, got 1"),
+        (["failures"], [[700, "x"]], "the run of a failure must be at most 699, got 700"),
+        (["failures"], 5, "failures must be a list, got 5"),
+        (["segments"], [], "segments must be 2, got 0"),
+        (["segments", 0, "values"], 10**9, "values must be at most 512"),
+        (["segments", 0, "weight"], 2, "weight must be at most 1, got 2"),
+        (["segments", 0, "count"], 513, "count must be at most 512, got 513"),
+        (["segments", 0, "count"], None, "count must be a whole number >= 512, got None"),
+        (["segments", 1, "weight"], 3, "weight must be 1 below a block, got 3"),
+        (["segments", 1, "values"], math.inf, "it must be JSON, got Infinity, which is no number"),
+        (["segments", 1], [1], r"a segment must be a table, got \[1\]"),
+        (["more"], 1, "header must hold format, owner, runs, failed, failures, segments, got"),
+    ],
+)
+def test_fields_of_a_sealed_tally_are_checked(
+    place: list[str | int], value: object, message: str
+) -> None:
+    """Anyone can compute a digest."""
+    line, _, body = unseal(pack_tally(in_parts([0, 700]), OWNER)).partition(b"\n")
+    header = json.loads(line)
+    inner = header
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(ValueError, match=message):
+        parse_tally(seal(json.dumps(header).encode() + b"\n" + body), OWNER, SHAPE, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (0, math.nan, "values must be from -1e"),
+        (0, 1e200, "values must be from -1e"),
+        (0, 1e50, "values must be sorted"),
+        (512 * 6, math.nan, "mean must be from"),
+        (512 * 6 + 6, -1.0, "squares must be from 0"),
+        (514 * 6, math.inf, "values must be from"),
+        (514 * 6, -1.0, "share and switches and ranking_rounds must be from 0"),
+    ],
+)
+def test_numbers_of_a_sealed_tally_are_checked(place: int, value: float, message: str) -> None:
+    line, _, body = unseal(pack_tally(in_parts([0, 700]), OWNER)).partition(b"\n")
+    numbers = np.frombuffer(body).copy()
+    assert len(numbers) == 6 * (512 + 1 + 1 + 188)
+    numbers[place] = value
+    with pytest.raises(ValueError, match=message):
+        parse_tally(seal(line + b"\n" + numbers.tobytes()), OWNER, SHAPE, 700)
+
+
+def test_regrets_whose_squares_overflow_are_refused() -> None:
+    study = Study(catalog.figure3(), {"a": lambda *_: RankingUCB([0, 1])}, 100, seed=0)
+    result = replace(study.play(0), gains={"ghost": np.ones(1), "optimum": np.ones(1)})
+    assert np.isfinite(measure(result, [0, 1e90])).all()
+    for cost in (1e100, 1e308):
+        with pytest.raises(ValueError, match=r"at most 1e\+100, got .* with switching costs 0, "):
+            measure(result, [0, cost])

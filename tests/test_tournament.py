@@ -186,7 +186,29 @@ def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:
     assert "## two" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
-def test_a_wrong_file_of_standings_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(json.dumps([{"family": 1}]))
-    with pytest.raises(ValueError, match=r"x\.json must be a file of `reproduction tournament`"):
-        load_standings(tmp_path / "x.json")
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("family", 1, "family must be text, got 1"),
+        ("runs", "<b>", "runs must be a whole number"),
+        ("share", math.nan, "share must be a finite number, got nan"),
+        ("regret_against_ghost_half_width", {}, "regret_against_ghost_half_width must hold 0"),
+        ("against_bound", 1, "against_bound must be true or false, got 1"),
+        ("more", 1, "a standing must hold family, learner, "),
+    ],
+)
+def test_a_wrong_file_of_standings_is_refused(
+    tmp_path: Path, key: str, value: object, message: str
+) -> None:
+    first = json.loads((ROOT / "docs" / "tournament.json").read_text(encoding="utf-8"))[0]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{**first, key: value}]))
+    with pytest.raises(ValueError, match=rf"x\.json must be a file of .*: {message}"):
+        load_standings(path)
+
+
+def test_names_do_not_break_the_page_of_the_standings() -> None:
+    first = load_standings(ROOT / "docs" / "tournament.json")[0]
+    page = markdown([replace(first, family="a|b `c`\n\n<script>", learner="[x](y)\x1b")])
+    assert "\n## a\\|b \\`c\\` \\<script>\n" in page
+    assert "\n| [x\\](y)\\\\x1b | " in page

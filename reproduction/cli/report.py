@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fallow.cli.app import user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.run import FilesArgument, load_specs, run_spec
+from fallow.cli.terminal import print_line
+from fallow.extras import check_extras
+from fallow.text import visible
 from reproduction.cli.app import app
 from reproduction.cli.claims import warn_of_surprises
 
@@ -45,7 +47,7 @@ def report_command(
         from reproduction.tournament import load_standings
 
         table = [] if tournament is None else load_standings(tournament)
-        kept = f"runs are kept in {out}, and the same command resumes there"
+        kept = visible(f"runs are kept in {out}, and the same command resumes there")
         specs = load_specs(files)
         results = []
         with local_workers() as workers:
@@ -57,7 +59,7 @@ def report_command(
                 write_whole(folder / "figure.svg", result.exhibit.light)
                 picture = image(partial(draw, result.spec, result.curves), "png")
                 write_whole(folder / "figure.png", picture)
-                print(f"{folder / 'figure.png'}: {spec.title}", flush=True)
+                print_line(f"{folder / 'figure.png'}: {spec.title}")
         results.sort(key=lambda result: (result.spec.section, result.spec.name))
         with progress_bar("claims", len(CLAIMS), kept) as bar:
             findings = check(CLAIMS, bar.advance)
@@ -65,12 +67,12 @@ def report_command(
             planners = compare_planners(bar.advance)
         readings = scan()
         content = Content(results, findings, planners, readings, table)
-        write_whole(out / "ends.csv", ends_csv(results).encode())
-        write_whole(out / "index.html", html(content).encode())
-        print(f"{out / 'index.html'}: open it in a browser")
+        write_whole(out / "ends.csv", ends_csv(results).encode(errors="replace"))
+        write_whole(out / "index.html", html(content).encode(errors="replace"))
+        print_line(f"{out / 'index.html'}: open it in a browser")
         if reproduction is not None:
-            write_whole(reproduction, markdown(content).encode())
-            print(f"{reproduction}: published values and ours")
+            write_whole(reproduction, markdown(content).encode(errors="replace"))
+            print_line(f"{reproduction}: published values and ours")
         warn_of_surprises(findings)
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fallow.cli.app import user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.run import FilesArgument, load_specs, run_spec
 from fallow.cli.tables import print_table
+from fallow.cli.terminal import print_line
+from fallow.extras import check_extras
+from fallow.text import visible
 from reproduction.cli.app import app
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def tournament_command(
         for file, spec in specs.items():
             run_spec(file, spec, out, rows=True)
             with progress_bar(
-                f"learners of {spec.name}", len(spec.learners), "rows are kept"
+                visible(f"learners of {spec.name}"), len(spec.learners), "rows are kept"
             ) as bar:
                 table += standings(out / spec.name, bar.advance)[1]
         write_whole(out / "standings.json", standings_json(table))
@@ -50,7 +52,7 @@ def tournament_command(
         if page is not None:
             write_whole(page, markdown(table).encode())
         _print_learners(learners, families, shares)
-        print(f"standings.json, standings.svg and .png are in {out}")
+        print_line(f"standings.json, standings.svg and .png are in {out}")
 
 
 def _print_learners(learners: list[str], families: list[str], shares: "FloatArray") -> None:

@@ -44,7 +44,7 @@ def html(content: Content) -> str:
         readings_described=escape(readings.describe()),
         readings=_table(readings.HEAD, readings.rows(content.readings)),
         readings_concluded=escape(readings.CONCLUSION),
-        claim_counts=count_verdicts(content.findings),
+        claim_counts=escape(count_verdicts(content.findings)),
         claims="\n".join(_claim_rows(content)),
         draws=content.planners[0].draws,
         planners=_table(
@@ -118,7 +118,7 @@ learners on {len(families)} families, {runs} runs of {horizons} rounds, seeds {s
 
 def _errata() -> Iterator[str]:
     for place, wrong, shown, claim in ERRATA:
-        link = f' <a href="#{claim}">measured</a>' if claim else ""
+        link = f' <a href="#{escape(claim)}">measured</a>' if claim else ""
         yield (
             f"<li><span class=place>{escape(place)}</span> {escape(wrong)}<br>\n{escape(shown)}"
             f"{link}</li>"

@@ -6,7 +6,7 @@ from reproduction.report import readings
 from reproduction.report.comparison import compare_with_paper, tabulate
 from reproduction.report.content import Content
 from reproduction.report.experiment import EXPERIMENT
-from reproduction.text import markdown_table
+from reproduction.text import markdown_table, markdown_text
 
 INTRODUCTION = """# The paper, reproduced
 
@@ -46,7 +46,10 @@ def markdown(content: Content) -> str:
             PUBLISHED,
             *markdown_table(compared.head, compared.rows),
             "",
-            *(f"{number}. {note}" for number, note in enumerate(compared.notes, start=1)),
+            *(
+                f"{number}. {markdown_text(note)}"
+                for number, note in enumerate(compared.notes, start=1)
+            ),
             "",
             "## Figure 2: which reading of pi_low was drawn",
             "",

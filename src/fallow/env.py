@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium
 import numpy as np
 
 from fallow import catalog, checks
 from fallow.arrays import IntArray
+from fallow.extras import needed_by
 from fallow.instance import Instance
 from fallow.learners.policy import age
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
+
+with needed_by("an environment"):
+    import gymnasium
 
 
 class BanditEnv(gymnasium.Env[IntArray, np.int64]):

@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, cast
 
-import matplotlib as mpl
 import numpy as np
-from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from fallow.arrays import FloatArray, IntArray
+from fallow.extras import needed_by
 from fallow.intervals import Estimate
+from fallow.text import visible
+
+with needed_by("a figure"):
+    import matplotlib as mpl
+    from cycler import cycler
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
@@ -94,8 +98,11 @@ def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
 
 
 def plain_text(text: str) -> str:
-    """Return text that is drawn as it stands, without formulas between dollar signs."""
-    return text.replace("$", r"\$")
+    """Return text that is drawn as it stands, without formulas between dollar signs.
+
+    Control characters are written out: fonts and XML have none.
+    """
+    return visible(text).replace("$", r"\$")
 
 
 def colour_of(place: int) -> str:

@@ -1,9 +1,12 @@
-"""Files that are whole or absent."""
+"""Files that are whole or absent, and what to do with one that is neither."""
 
 import hashlib
+import json
 import os
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from typing import Any, NoReturn
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -15,6 +18,8 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
+    except IsADirectoryError:
+        raise OSError(f"{path} must be a file, got a folder; rename or remove it") from None
     except OSError as error:
         raise OSError(
             f"{path} could not be written: {error.strerror}; what was written before is whole, and "
@@ -23,6 +28,25 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def read_whole(path: Path) -> bytes:
+    """Return what is in a file; a ValueError if that cannot be read, or is no file."""
+    try:
+        if not path.is_file():  # a pipe would never end
+            raise ValueError("it must be a file, got something else")
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"it must be a file that can be read, got {error.strerror}") from None
+    except MemoryError:
+        raise ValueError("it must fit into memory, got a larger file") from None
+
+
+def set_aside(path: Path) -> Path:
+    """Rename whatever has the name of a file to `*.damaged`, or `*.damaged-2`, and return that."""
+    names = (f"{path.name}.damaged{'' if number == 1 else f'-{number}'}" for number in count(1))
+    free = next(path.with_name(name) for name in names if not os.path.lexists(path.parent / name))
+    return path.rename(free)
 
 
 def seal(content: bytes) -> bytes:
@@ -34,11 +58,26 @@ def unseal(content: bytes) -> bytes:
     """Return what was sealed; a ValueError if it was damaged since."""
     inner = content[:-32]
     if seal(inner) != content:
-        raise ValueError("a damaged file")
+        raise ValueError("digest must fit the content, got a damaged file")
     return inner
+
+
+def parse_json(content: bytes | str) -> Any:
+    """Return the values of a JSON document; a ValueError if it is none, or has NaN or infinity."""
+    try:
+        return json.loads(content, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it must be JSON, got lists in lists without end") from None
+    except ValueError as error:
+        raise ValueError(f"it must be JSON, got {error}") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant}, which is no number of JSON")
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what writers that were killed left in a folder, in which nobody writes now."""
     for path in folder.glob(".*.unfinished"):
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder of that name, which disturbs nobody
+            path.unlink()

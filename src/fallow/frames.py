@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
+from fallow.extras import needed_by
+
 if TYPE_CHECKING:
     from polars import DataFrame as DataFrame
 
 
 def frame(columns: Mapping[str, npt.ArrayLike]) -> DataFrame:
     """Return a polars frame of these columns (extra `data`)."""
-    import polars
+    with needed_by("a frame"):
+        import polars
 
     return polars.DataFrame(dict(columns))
 
@@ -26,9 +29,31 @@ def parquet(rows: DataFrame, note: str = "") -> bytes:
     return buffer.getvalue()
 
 
-def read_parquet(content: bytes) -> tuple[DataFrame, str]:
-    """Return the rows and the note of a file that `parquet` made."""
-    import polars
+def read_note(content: bytes) -> str:
+    """Return the note of a file that `parquet` made; a ValueError if it is none."""
+    with needed_by("a file of rows"):
+        import polars
 
-    note = polars.read_parquet_metadata(BytesIO(content))["note"]
-    return polars.read_parquet(BytesIO(content)), note
+    try:
+        return polars.read_parquet_metadata(BytesIO(content))["note"]
+    except KeyError:
+        raise ValueError("note must be in a Parquet file, got none") from None
+    except (Exception, polars.exceptions.PanicException) as error:
+        raise ValueError(f"it must be a Parquet file, got {error}") from None
+
+
+def read_parquet(content: bytes, rows: int) -> DataFrame:
+    """Return the rows of a Parquet file; a ValueError if it is none, or has not so many.
+
+    The number of rows is checked before any is in memory.
+    """
+    with needed_by("a file of rows"):
+        import polars
+
+    try:
+        found = polars.scan_parquet(BytesIO(content)).select(polars.len()).collect().item()
+        if found == rows:
+            return polars.read_parquet(BytesIO(content))
+    except (Exception, polars.exceptions.PanicException) as error:
+        raise ValueError(f"it must be a Parquet file, got {error}") from None
+    raise ValueError(f"rows must be {rows:,}, got {found:,}")

@@ -2,16 +2,20 @@
 
 import sys
 
-try:
-    from typer import Typer
+from fallow.extras import needed_by
 
-    from fallow.cli import catalog, plan, replay, run, simulate
-    from fallow.cli.app import app
-    from fallow.cli.signals import end_process
+try:
+    with needed_by("the command line"):
+        from typer import Typer
+
+        from fallow.cli import catalog, plan, replay, run, simulate
+        from fallow.cli.app import app
+        from fallow.cli.signals import end_process
+        from fallow.cli.terminal import replace_unprintable
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
         raise
-    sys.exit(f"fallow: the command line needs {error.name}: install fallow with its extra 'cli'")
+    sys.exit(f"fallow: {error}")
 
 
 def main() -> None:
@@ -21,6 +25,7 @@ def main() -> None:
 
 def run_app(application: Typer) -> None:
     """Run a command line, and end with it: runs under way in threads are not waited for."""
+    replace_unprintable()
     try:
         application()
     except SystemExit as ended:

@@ -1,6 +1,5 @@
 """The application that the commands join, and how they end on a mistake."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -8,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fallow.cli.signals import ended_by_signals
+from fallow.cli.terminal import print_error
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -41,8 +41,15 @@ def user_mistakes() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except MemoryError:
-        print("fallow: there is not enough memory for this", file=sys.stderr)
+        print_error("there is not enough memory for this")
         raise typer.Exit(2) from None
     except (ValueError, OSError, OverflowError, RecursionError, ImportError) as error:
-        print(f"fallow: {error}", file=sys.stderr)
+        print_error(_describe(error))
         raise typer.Exit(2) from None
+
+
+def _describe(error: Exception) -> str:
+    """Return the message of an error, without a number if it comes from the operating system."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

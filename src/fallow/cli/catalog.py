@@ -12,6 +12,7 @@ from rich.text import Text
 from fallow import catalog, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import ParametersArgument, catalog_instance
+from fallow.cli.terminal import print_line
 
 
 @app.command("catalog")
@@ -35,7 +36,7 @@ def catalog_command(
             raise ValueError(f"--output must be a new file, got {output}, which exists")
         else:
             model.save(output)
-            print(f"{name} written to {output}")
+            print_line(f"{name} written to {output}")
 
 
 def _print_catalog() -> None:

@@ -20,6 +20,7 @@ from fallow.cli.instances import InstanceArgument, ParametersArgument, read_inst
 from fallow.planners import HEURISTICS
 from fallow.planners.optimal import reachable_states, within_reach
 from fallow.planners.plan import MAX_STATES
+from fallow.text import visible
 
 METHODS = (*HEURISTICS, "improved", "optimal")
 SYMBOLS = digits + ascii_letters
@@ -129,10 +130,11 @@ def _print_comparison(instance: Instance, rows: Sequence[Row], max_states: int) 
     for header in ("gain", "of bound", "of optimum", "length"):
         table.add_column(header, justify="right", no_wrap=True)
     table.add_column("cycle", overflow="fold")
-    separator = ", " if any(" " in name for name in instance.names) else " "
+    arms = [visible(name) for name in instance.names]
+    separator = ", " if any(" " in name for name in arms) else " "
     for row in rows:
         of_optimum = "" if row.share_of_optimum is None else f"{row.share_of_optimum:.2%}"
-        shown = separator.join(row.names[:LONGEST_CYCLE_SHOWN])
+        shown = separator.join(arms[arm] for arm in row.cycle[:LONGEST_CYCLE_SHOWN])
         table.add_row(
             row.planner,
             f"{row.gain:.6f}",
@@ -154,8 +156,8 @@ def _print_comparison(instance: Instance, rows: Sequence[Row], max_states: int) 
         for arm in picture:
             line.append(symbols[arm], style=_style(arm))
         console.print(line)
-    if any(symbol != instance.names[arm] for arm, symbol in symbols.items()):
-        console.print(_legend(instance, symbols))
+    if any(symbol != arms[arm] for arm, symbol in symbols.items()):
+        console.print(_legend(arms, symbols))
 
 
 def _symbols(arms: Collection[int]) -> dict[int, str]:
@@ -165,11 +167,11 @@ def _symbols(arms: Collection[int]) -> dict[int, str]:
     return dict(zip(sorted(arms), SYMBOLS + "+" * len(arms), strict=False))
 
 
-def _legend(instance: Instance, symbols: Mapping[int, str]) -> Text:
+def _legend(names: Sequence[str], symbols: Mapping[int, str]) -> Text:
     legend = Text()
     for arm, symbol in symbols.items():
         legend.append(symbol, style=_style(arm))
-        legend.append(f" {instance.names[arm]}  ".replace(" ", "\N{NO-BREAK SPACE}")[:-1] + " ")
+        legend.append(f" {names[arm]}  ".replace(" ", "\N{NO-BREAK SPACE}")[:-1] + " ")
     return legend
 
 

@@ -1,6 +1,5 @@
 """The progress bar of some work, and what Ctrl-C means for it."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +16,7 @@ from rich.progress import (
 from rich.text import Text
 
 from fallow.cli import signals
+from fallow.cli.terminal import print_error
 from fallow.studies.batch import Failure
 from fallow.studies.run import Progress as RunProgress
 from fallow.studies.run import Watcher
@@ -97,7 +97,7 @@ class Screen(Watcher):
 
     def damaged(self, message: str) -> None:
         """Say what is wrong with a file."""
-        print(f"fallow: {message}", file=sys.stderr)
+        print_error(message)
 
     def _keep(self, progress: RunProgress) -> None:
         self.failed += progress.failed

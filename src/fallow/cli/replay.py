@@ -1,5 +1,6 @@
 """`fallow replay`: one run of a spec, alone."""
 
+import sys
 import traceback
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ import typer
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.run import AllowImportsOption
 from fallow.cli.tables import print_table
+from fallow.text import visible
 
 
 @app.command("replay")
@@ -36,7 +38,8 @@ def replay_command(
         try:
             result = spec.at(point).study().play(run)
         except (Exception, SystemExit):
-            traceback.print_exc()
+            for line in traceback.format_exc().splitlines():
+                print(visible(line), file=sys.stderr)
             raise typer.Exit(1) from None
         print_table(
             ("learner", "round", "reward", "switches", "regret", "of optimum"),

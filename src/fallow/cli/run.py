@@ -1,7 +1,6 @@
 """`fallow run`, `fallow summarize`, `fallow figure`: from specs to tallies, curves and pictures."""
 
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from fallow import checks
 from fallow.cli.app import app, user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.tables import print_table
+from fallow.cli.terminal import print_error, print_line
+from fallow.extras import check_extras
+from fallow.text import visible
 
 if TYPE_CHECKING:
     from fallow.studies.spec import Spec
@@ -56,12 +58,14 @@ def run_command(
 
         if cluster is not None and workers is not None:
             raise ValueError("--workers must not be given with --cluster, which has its own")
+        if workers is not None:
+            checks.whole_number("--workers", workers, minimum=1)
         specs = load_specs(files, allow_imports)
         failed = 0
         with local_workers(workers) if cluster is None else cluster_workers(cluster) as crew:
             for file, spec in specs.items():
                 failed += run_spec(file, spec, out, crew, rows)
-        print(f"results are in {out}: {', '.join(file.stem for file in files)}")
+        print_line(f"results are in {out}: {', '.join(file.stem for file in files)}")
         if failed:
             raise typer.Exit(1)
 
@@ -70,8 +74,14 @@ def load_specs(files: Sequence[Path], allow_imports: bool = False) -> dict[Path,
     """Read all specs before any is run."""
     from fallow.studies.read import load_spec
 
-    specs = {file: load_spec(file, allow_imports) for file in files}
     names = [file.stem for file in files]
+    for file in files:
+        if file.stem.startswith("."):  # "...toml" would give its results the name ".."
+            raise ValueError(
+                "FILE must have a name without a dot in front, as its results get a folder of that "
+                f"name, got {str(file)!r}; rename it"
+            )
+    specs = {file: load_spec(file, allow_imports) for file in files}
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"FILE must have different names, got {name} twice")
@@ -87,23 +97,21 @@ def run_spec(
     from fallow.studies.run import run
 
     total = spec.runs * len(spec.points)
-    kept = f"finished runs are kept in {out}, the same command goes on from there"
-    with progress_bar(f"runs of {spec.name}", total, kept) as bar, raise_at_signals():
+    kept = visible(f"finished runs are kept in {out}, the same command goes on from there")
+    with progress_bar(visible(f"runs of {spec.name}"), total, kept) as bar, raise_at_signals():
         screen = Screen(bar)
         run(spec, out / spec.name, workers, rows, screen)
     for point, failure in screen.failures:
         at = "" if point is None else f" --point {point!r}"
         imports = " --allow-imports" if spec.code else ""
-        print(
-            f"fallow: a run of {spec.name} failed: {failure.message}; to see it alone: "
-            f"fallow replay {shlex.quote(str(file))} {failure.run}{at}{imports}",
-            file=sys.stderr,
+        print_error(
+            f"a run of {spec.name} failed: {failure.message}; to see it alone: "
+            f"fallow replay {shlex.quote(str(file))} {failure.run}{at}{imports}"
         )
     if screen.failed:
-        print(
-            f"fallow: {screen.failed} of {total} runs of {spec.name} failed, and are missing from "
-            f"its curves; to play them again, remove {out / spec.name}",
-            file=sys.stderr,
+        print_error(
+            f"{screen.failed} of {total} runs of {spec.name} failed, and are missing from "
+            f"its curves; to play them again, remove {out / spec.name}"
         )
     return screen.failed
 
@@ -125,7 +133,7 @@ def summarize_command(folders: FoldersArgument) -> None:
 
 def _print_ends(spec: "Spec", curves: "Sequence[Curve]") -> None:
     console = Console(highlight=False, markup=False)
-    console.print(f"{spec.name}: {spec.title}", style="bold", soft_wrap=True)
+    console.print(visible(f"{spec.name}: {spec.title}"), style="bold", soft_wrap=True)
     swept = [] if spec.sweep is None else [spec.sweep[0]]
     headers = ("learner", *swept, "cost", "round", "regret", "5 % to 95 %", "switches", "share")
     rows = []
@@ -146,7 +154,7 @@ def figure_command(folders: FoldersArgument) -> None:
         for folder in result_folders(folders):
             spec, curves = summarize(folder)
             draw_figures(spec, curves, folder)
-            print(f"{folder / 'figure.svg'} and .png: {spec.title}")
+            print_line(f"{folder / 'figure.svg'} and .png: {spec.title}")
 
 
 def draw_figures(spec: "Spec", curves: "Sequence[Curve]", folder: Path) -> None:

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from fallow import Instance, checks
 from fallow.cli.app import app, user_mistakes
-from fallow.cli.extras import check_extras
 from fallow.cli.instances import (
     InstanceArgument,
     ParametersArgument,
@@ -20,6 +19,8 @@ from fallow.cli.instances import (
 )
 from fallow.cli.signals import raise_at_signals
 from fallow.cli.tables import print_table
+from fallow.cli.terminal import print_line
+from fallow.extras import check_extras
 from fallow.files import write_whole
 from fallow.frames import parquet
 from fallow.intervals import Estimate, estimate
@@ -36,6 +37,7 @@ from fallow.rewards import (
 )
 from fallow.studies import Result, replicate
 from fallow.studies.study import Family
+from fallow.text import visible
 from fallow.user_code import describe_error, is_user_code, load
 
 Summary = dict[str, Estimate]
@@ -89,6 +91,8 @@ def simulate_command(
             )
         checks.positive("--concentration", concentration)
         checks.whole_number("--runs", runs, minimum=1)
+        if workers is not None:
+            checks.whole_number("--workers", workers, minimum=1)
         checks.seed("--seed", seed)
         checks.not_negative("--switching-cost", switching_cost)
         rounds = _whole("--horizon", horizon)
@@ -109,7 +113,7 @@ def simulate_command(
             for name, make in files.items():
                 write_whole(out / name, make())
             if not as_json:
-                print(f"{', '.join(files)} written to {out}")
+                print_line(f"{', '.join(files)} written to {out}")
 
 
 def _load_own(name: str) -> None:
@@ -185,9 +189,11 @@ def _print_table(
     many = "1 run" if runs == 1 else f"{runs:,} runs"
     console.print(f"{many} of {horizon:,} rounds{cost}; means with 95 % intervals")
     first = next(iter(summaries))
-    console.print(f"regret against ghost; more: regret beyond that of {first}, paired")
+    console.print(f"regret against ghost; more: regret beyond that of {visible(first)}, paired")
     if slow_rewards is not None:
-        console.print(f"rewards {slow_rewards} are drawn one by one: a block costs all its pulls")
+        console.print(
+            f"rewards {visible(slow_rewards)} are drawn one by one: a block costs all its pulls"
+        )
     print_table(
         ("learner", "regret", "more", "switches", "of optimum"),
         [

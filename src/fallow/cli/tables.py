@@ -6,6 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fallow.text import visible
+
 NARROWEST = 12
 """Least width of a column of text, where the terminal is too narrow for all columns."""
 
@@ -17,9 +19,9 @@ def print_table(
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
         if header in (headers[0], *texts):
-            table.add_column(header, overflow="fold", min_width=NARROWEST)
+            table.add_column(Text(visible(header)), overflow="fold", min_width=NARROWEST)
         else:
-            table.add_column(header, justify="right", no_wrap=True)
+            table.add_column(Text(visible(header)), justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     Console(highlight=False).print(table)

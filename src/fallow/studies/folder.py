@@ -1,28 +1,35 @@
-"""What a study leaves in its folder: a manifest, a tally of each point, and maybe rows."""
+"""What a study leaves in its folder: a manifest, a tally of each point, and maybe rows.
+
+Every file says whose it is: of which spec and code, of which point of the sweep, of which runs. So
+one that is damaged, renamed or another's is noticed when it is read.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from filelock import FileLock, Timeout
-
-from fallow import frames
-from fallow.files import remove_unfinished, write_whole
+from fallow.extras import needed_by
+from fallow.files import read_whole, remove_unfinished, set_aside, write_whole
 from fallow.source import code_version
-from fallow.studies.batch import Batch, Failure
+from fallow.studies.batch import Batch
+from fallow.studies.manifest import Manifest, pack_manifest, parse_manifest
 from fallow.studies.result import Result
+from fallow.studies.rows_file import pack_rows, parse_rows
 from fallow.studies.spec import Spec
-from fallow.studies.tally import Tally
+from fallow.studies.tally import BESIDE_REGRET, Tally
+from fallow.studies.tally_file import pack_tally, parse_tally
+
+with needed_by("a folder of results"):
+    from filelock import FileLock, Timeout
 
 MANIFEST = "manifest.json"
 RUNS_A_FILE = 10
@@ -53,176 +60,209 @@ def pieces(spec: Spec) -> Iterator[Piece]:
             yield Piece(place, point, range(first, min(first + size, spec.runs)))
 
 
-@contextmanager
-def lock_results(spec: Spec, folder: Path) -> Iterator[None]:
-    """Lock the results folder, and check or write its manifest.
+@dataclass(frozen=True)
+class Folder:
+    """A folder of results, of a spec and a version of the code."""
 
-    Raises
-    ------
-    ValueError
-        If the folder holds results of another spec or of other code, or is in use.
-    """
-    lock = FileLock(folder / ".lock", timeout=0)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise ValueError(
-            f"{folder} must not be in use, got another run at work in it; wait until that one "
-            "ends, or use another folder"
-        ) from None
-    except OSError as error:
-        raise ValueError(
-            f"{folder} must be a folder that can be written to, got {error.strerror}"
-        ) from None
-    try:
-        remove_unfinished(folder)
-        _write_manifest(spec, folder)
-        yield
-    finally:
-        lock.release()
+    path: Path
+    spec: Spec
+    version: str
 
+    def tally_path(self, place: int) -> Path:
+        """Return where the tally of a point is."""
+        return self.path / f"tally-{place:03}.bin"
 
-def _write_manifest(spec: Spec, folder: Path) -> None:
-    """Write the manifest, after a check that one from before has the same spec and code."""
-    manifest = {
-        "hash": spec.digest(),
-        "version": code_version(),
-        "seed": spec.seed,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "spec": spec.values(),
-    }
-    path = folder / MANIFEST
-    if path.exists():
-        found = read_manifest(folder)
-        for key, rule in (("hash", "of this spec"), ("version", "of this version of fallow")):
-            if found[key] != manifest[key]:
-                raise ValueError(
-                    f"{folder} must hold runs {rule}, {key} {manifest[key]}, "
-                    f"got {key} {found[key]}; use another folder, or remove this one"
-                )
-        manifest["started"] = found["started"]
-        if json.loads(json.dumps(manifest)) == found:
-            return
-    elif any(folder.glob("tally-*.npz")) or any(folder.glob("rows-*.parquet")):
-        raise ValueError(
-            f"{folder} must hold runs with their {MANIFEST}, got runs without; use another folder, "
-            "or remove this one"
-        )
-    write_whole(path, json.dumps(manifest, indent=2).encode())
+    def write_tally(self, place: int, tally: Tally) -> None:
+        """Write the tally of a point."""
+        write_whole(self.tally_path(place), pack_tally(tally, self._owner(place)))
 
+    def read_tally(self, place: int) -> Tally:
+        """Return the tally of a point, an empty one if there is none; a ValueError if damaged."""
+        path = self.tally_path(place)
+        if not os.path.lexists(path):
+            return Tally()
+        rounds = self.spec.at(self.spec.points[place]).rounds()
+        measures = len(self.spec.switching_costs) + len(BESIDE_REGRET)
+        shape = measures, len(self.spec.learners), len(rounds)
+        with _reading(path, "a tally"):
+            return parse_tally(read_whole(path), self._owner(place), shape, self.spec.runs)
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return what is known of the runs in a folder."""
-    path = folder / MANIFEST
-    if not path.exists():
-        raise ValueError(f"{folder} must be a folder that `fallow run` wrote, got no {MANIFEST}")
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        Spec.from_values(manifest["spec"])
-        _ = manifest["hash"], manifest["version"], manifest["started"]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise ValueError(f"{path} must be a manifest of fallow; remove the folder") from None
-    return manifest
+    def stray_tallies(self) -> Iterator[Path]:
+        """Return tallies of no point of the sweep."""
+        expected = {self.tally_path(place) for place in range(len(self.spec.points))}
+        yield from sorted(set(self.path.glob("tally-*.bin")) - expected)
 
+    def write_rows(self, piece: Piece, batch: Batch) -> None:
+        """Write the rows of a piece; the name tells the digest, so that damage is noticed."""
+        content = pack_rows(batch, piece.point, self._owner(piece.place))
+        write_whole(self.path / f"{piece.stem}-{_digest(content)}.parquet", content)
 
-def write_tally(spec: Spec, place: int, tally: Tally, folder: Path) -> None:
-    """Write the tally of a point of the sweep."""
-    write_whole(_tally_path(place, folder), tally.to_bytes(_owner(spec, place)))
+    def row_files(self) -> list[Path]:
+        """Return the files of rows, in order."""
+        return sorted(self.path.glob("rows-*.parquet"))
 
+    def read_rows(self, path: Path) -> tuple[Piece, Batch]:
+        """Return the rows in a file, and which they are; a ValueError if it is damaged."""
+        with _reading(path, "a file of rows"):
+            stem, _, digest = path.stem.rpartition("-")
+            piece = self._pieces.get(stem)
+            if piece is None:
+                raise ValueError("name must be that of some runs, got another")
+            content = read_whole(path)
+            if digest != _digest(content):
+                raise ValueError("digest in the name must fit the content, got a damaged file")
+            owner = self._owner(piece.place)
+            return piece, parse_rows(content, self.spec, piece.point, piece.runs, owner)
 
-def read_tally(spec: Spec, place: int, folder: Path) -> Tally:
-    """Return the tally of a point, an empty one if there is none, after a check of its owner."""
-    path = _tally_path(place, folder)
-    if not path.exists():
-        return Tally()
-    try:
-        return Tally.from_bytes(path.read_bytes(), _owner(spec, place))
-    except ValueError as error:
-        raise ValueError(f"{path} must be the tally of its point, got {error}") from None
+    @cached_property
+    def _pieces(self) -> dict[str, Piece]:
+        return {piece.stem: piece for piece in pieces(self.spec)}
 
+    def _owner(self, place: int) -> dict[str, Any]:
+        """Return what every file at a point says of itself."""
+        return {"spec": self._digest, "version": self.version, "point": place}
 
-def _tally_path(place: int, folder: Path) -> Path:
-    return folder / f"tally-{place:03}.npz"
-
-
-def _owner(spec: Spec, place: int) -> str:
-    return f"{spec.digest()} {place}"
-
-
-def write_rows(piece: Piece, batch: Batch, folder: Path) -> None:
-    """Write the rows of a piece; the name tells the digest, so that damage is noticed."""
-    point = np.full(batch.result.rewards.size, math.nan if piece.point is None else piece.point)
-    rows = batch.result.frame()
-    rows.insert_column(0, frames.frame({"point": point})["point"])
-    content = frames.parquet(rows, json.dumps(batch.failures))
-    path = folder / f"{piece.stem}-{_digest(content)}.parquet"
-    write_whole(path, content)
-    for other in folder.glob(f"{piece.stem}-*.parquet"):
-        if other != path:  # damaged, or renamed
-            other.unlink()
-
-
-def read_rows(spec: Spec, piece: Piece, folder: Path) -> Batch | None:
-    """Return the rows of a piece, None if there are none, after a check that they are whole."""
-    paths = sorted(folder.glob(f"{piece.stem}-*.parquet"))
-    if not paths:
-        return None
-    content = paths[0].read_bytes()
-    if paths[0].stem != f"{piece.stem}-{_digest(content)}":
-        raise ValueError(f"{paths[0]} must have the digest in its name, got a damaged file")
-    rows, note = frames.read_parquet(content)
-    failures = [Failure(*each) for each in json.loads(note)]
-    none = rows.is_empty()
-    result = spec.at(piece.point).study().nothing() if none else Result.from_frame(rows)
-    runs = sorted([*result.runs, *(failure.run for failure in failures)])
-    points = rows["point"].fill_nan(None).unique().to_list() or [piece.point]
-    if runs != list(piece.runs) or points != [piece.point]:
-        raise ValueError(f"{paths[0]} must hold runs of its own place, got others")
-    return Batch(piece.runs, result, failures)
+    @cached_property
+    def _digest(self) -> str:
+        return self.spec.digest()
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def read_tallies(folder: Path) -> tuple[Spec, list[Tally]]:
+@contextmanager
+def _reading(path: Path, kind: str) -> Iterator[None]:
+    """Name the file in errors."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} is not {kind} of this study: {error}") from None
+
+
+@contextmanager
+def lock_results(path: Path, spec: Spec, damaged: Callable[[str], None]) -> Iterator[Folder]:
+    """Lock a folder for the results of a spec, and check or write its manifest.
+
+    Parameters
+    ----------
+    path, spec
+        Where, and of what.
+    damaged
+        Receives what is wrong with a manifest that was set aside.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds results of another spec or of other code, or is in use.
+    """
+    lock = path / ".lock"
+    lock_file = FileLock(lock, timeout=0)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if lock.is_dir():
+            raise ValueError(f"{lock} must be a file, got a folder; rename or remove it")
+        lock_file.acquire()
+    except Timeout:
+        raise ValueError(
+            f"{path} must not be in use, got another run at work in it; wait until that one "
+            "ends, or use another folder"
+        ) from None
+    except OSError as error:
+        raise ValueError(
+            f"{path} must be a folder that can be written to, got {error.strerror}"
+        ) from None
+    try:
+        remove_unfinished(path)
+        _write_manifest(path, spec, damaged)
+        yield Folder(path, spec, code_version())
+    finally:
+        lock_file.release()
+
+
+def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) -> None:
+    """Write the manifest, after a check that one from before has the same spec and code.
+
+    A damaged one is not needed: the other files say themselves whose they are.
+    """
+    path = folder / MANIFEST
+    manifest = Manifest(spec, code_version(), datetime.now(UTC).isoformat(timespec="seconds"))
+    found = None
+    if os.path.lexists(path):
+        try:
+            found = read_manifest(folder)
+        except ValueError as error:
+            damaged(f"{error}; kept as {set_aside(path).name}, and written anew")
+    if found is not None:
+        for key, rule, wanted, got in (
+            ("hash", "of this spec", spec.digest(), found.spec.digest()),
+            ("version", "of this version of fallow", manifest.version, found.version),
+        ):
+            if got != wanted:
+                raise ValueError(
+                    f"{folder} must hold runs {rule}, {key} {wanted}, got {key} {got}; use another "
+                    "folder, or remove this one"
+                )
+        manifest = manifest._replace(started=found.started)
+    if found is None or pack_manifest(found) != pack_manifest(manifest):
+        write_whole(path, pack_manifest(manifest))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return what is known of the runs in a folder; a ValueError if its manifest is damaged."""
+    path = folder / MANIFEST
+    if not os.path.lexists(path):
+        raise ValueError(f"{folder} must be a folder that `fallow run` wrote, got no {MANIFEST}")
+    try:
+        return parse_manifest(read_whole(path))
+    except ValueError as error:
+        raise ValueError(f"{path} is not a manifest of fallow: {error}") from None
+
+
+def _open(folder: Path) -> Folder:
+    """Return a folder in which a study was run."""
+    try:
+        manifest = read_manifest(folder)
+    except ValueError as error:
+        raise ValueError(f"{error}; start `fallow run`, which writes it") from None
+    return Folder(folder, manifest.spec, manifest.version)
+
+
+def read_tallies(path: Path) -> tuple[Spec, list[Tally]]:
     """Return the spec of a folder, and the tally of each point of its sweep."""
-    spec = Spec.from_values(read_manifest(folder)["spec"])
-    tallies = []
+    folder = _open(path)
+    spec, tallies = folder.spec, []
     for place in range(len(spec.points)):
         try:
-            tally = read_tally(spec, place, folder)
+            tally = folder.read_tally(place)
         except ValueError as error:
             raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
         if tally.stop < spec.runs:
             raise ValueError(
-                f"{folder} must hold all {spec.runs} runs, got {tally.stop} at point {place + 1} "
+                f"{path} must hold all {spec.runs} runs, got {tally.stop} at point {place + 1} "
                 f"of {len(spec.points)}; start `fallow run` again, which goes on from there"
             )
         if tally.failed == spec.runs:
-            raise ValueError(
-                f"{folder} must hold a run that did not fail, got {spec.runs} that did"
-            )
+            raise ValueError(f"{path} must hold a run that did not fail, got {spec.runs} that did")
         tallies.append(tally)
     return spec, tallies
 
 
-def read_results(folder: Path) -> tuple[Spec, list[Result]]:
+def read_results(path: Path) -> tuple[Spec, list[Result]]:
     """Return the spec of the rows in a folder, and their totals at each point of its sweep."""
-    spec = Spec.from_values(read_manifest(folder)["spec"])
-    results = []
-    for _, group in groupby(pieces(spec), key=lambda piece: piece.place):
-        parts = []
-        for piece in group:
-            try:
-                batch = read_rows(spec, piece, folder)
-            except ValueError as error:
-                raise ValueError(f"{error}; start `fallow run --rows`, which mends it") from None
-            if batch is None:
-                raise ValueError(
-                    f"{folder} must hold rows, got no {piece.stem}; start `fallow run --rows`"
-                )
-            parts.append(batch.result)
-        results.append(Result.merge(parts))
-    return spec, results
+    folder = _open(path)
+    parts: dict[Piece, Result] = {}
+    for file in folder.row_files():
+        try:
+            piece, batch = folder.read_rows(file)
+        except ValueError as error:
+            raise ValueError(f"{error}; start `fallow run --rows`, which mends it") from None
+        parts[piece] = batch.result
+    results: list[list[Result]] = [[] for _ in folder.spec.points]
+    for piece in pieces(folder.spec):
+        if piece not in parts:
+            raise ValueError(
+                f"{path} must hold rows, got no {piece.stem}; start `fallow run --rows`"
+            )
+        results[piece.place].append(parts[piece])
+    return folder.spec, [Result.merge(each) for each in results]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.extras import check_extras
 from fallow.instance import Instance
 from fallow.planners.ranking import ghost
 from fallow.rewards import CONCENTRATION, Rewards
@@ -91,6 +92,7 @@ def replicate(
             return _collect(study, runs, crew, on_runs)
     if workers is not None:
         raise ValueError("workers must not be given with a cluster, which has its own")
+    check_extras("a cluster", "distributed")
     with cluster_workers(cluster) as crew:
         return _collect(study, runs, crew, on_runs)
 

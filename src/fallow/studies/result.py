@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
@@ -106,32 +107,47 @@ class Result:
 
     @classmethod
     def from_frame(cls, rows: DataFrame) -> Result:
-        """Return the totals whose rows these are; runs and rounds in any order."""
-        columns = {"learner", "run", "round", "expected_reward", "switches", "ranking_rounds"}
-        if not columns <= set(rows.columns) or rows.is_empty():
-            raise ValueError(
-                f"rows must have columns {', '.join(sorted(columns))} and not be empty"
-            )
-        names = tuple(rows["learner"].unique(maintain_order=True))
+        """Return the totals whose rows these are; runs and rounds in any order.
+
+        Raises
+        ------
+        ValueError
+            Names the column, the rule and the value.
+        """
+        columns = ("learner", "run", "round", "expected_reward", "switches", "ranking_rounds")
+        if not set(columns) <= set(rows.columns) or rows.is_empty():
+            given = ", ".join(rows.columns) if len(rows) else "no rows"
+            raise ValueError(f"rows must have columns {', '.join(columns)}, got {given}")
+        for name in ("run", "round"):
+            _counts(rows, name)
+        names = [
+            checks.text("learner", name) for name in rows["learner"].unique(maintain_order=True)
+        ]
         places = rows["learner"].replace_strict({name: place for place, name in enumerate(names)})
         rows = rows.with_columns(place=places).sort("run", "place", "round")
-        rounds = rows["round"].unique().sort().to_numpy()
-        runs = rows["run"].unique().sort()
-        shape = (len(runs), len(names), len(rounds))
-        if len(rows) != len(names) * len(runs) * len(rounds):
-            raise ValueError("rows must be one for each run, learner and round")
-        gains = [name for name in rows.columns if name.endswith("_gain")]
+        found = [_counts(rows, name) for name in ("run", "place", "round")]
+        runs, _, rounds = axes = [np.unique(each) for each in found]
+        every = [each.ravel() for each in np.meshgrid(*axes, indexing="ij")]
+        if not np.array_equal(found, every):
+            raise ValueError(
+                f"rows must be one for each run, learner and round, {len(every[0]):,} in all, got "
+                f"{len(rows):,}, or one of them twice"
+            )
+        shape = tuple(map(len, axes))
+        ranking = _counts(rows, "ranking_rounds").reshape(shape)
+        gains = {
+            name.removesuffix("_gain"): _numbers(rows, name).reshape(len(runs), -1)
+            for name in rows.columns
+            if name.endswith("_gain")
+        }
         return cls(
-            names,
-            tuple(runs),
+            tuple(names),
+            tuple(runs.tolist()),
             rounds,
-            rows["expected_reward"].to_numpy().reshape(shape),
-            rows["switches"].to_numpy().reshape(shape),
-            rows["ranking_rounds"].to_numpy().reshape(shape)[:, :, 0],
-            {
-                name.removesuffix("_gain"): rows[name].to_numpy().reshape(shape)[:, 0, 0]
-                for name in gains
-            },
+            _numbers(rows, "expected_reward").reshape(shape),
+            _counts(rows, "switches").reshape(shape),
+            _first("ranking_rounds", ranking),
+            {name: _first(f"{name}_gain", values) for name, values in gains.items()},
         )
 
     @classmethod
@@ -167,3 +183,34 @@ class Result:
         checks.one_of("reference", reference, self.gains)
         earned: FloatArray = self.gains[reference][:, np.newaxis, np.newaxis] * self.rounds
         return earned
+
+
+def _counts(rows: DataFrame, name: str) -> IntArray:
+    """Return a column of whole numbers from 0."""
+    values = rows[name].to_numpy()
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold whole numbers, got {rows[name].dtype}")
+    wrong = values[(values < 0) | (values > checks.LARGEST)]
+    if wrong.size:
+        raise ValueError(f"{name} must be from 0 to {checks.LARGEST}, got {wrong[0]}")
+    return values.astype(np.int64)
+
+
+def _numbers(rows: DataFrame, name: str) -> FloatArray:
+    """Return a column of finite numbers."""
+    values = rows[name].to_numpy()
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must hold numbers, got {rows[name].dtype}")
+    wrong = values[~np.isfinite(values)]
+    if wrong.size:
+        raise ValueError(f"{name} must be finite, got {wrong[0]}")
+    return values.astype(np.float64)
+
+
+def _first(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the first values along the last axis, along which all must be the same."""
+    first = values[..., 0]
+    wrong = values[values != first[..., np.newaxis]]
+    if wrong.size:
+        raise ValueError(f"{name} must not change within a run, got {wrong[0]} in some rows of one")
+    return first

@@ -9,16 +9,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from fallow.files import set_aside
 from fallow.studies.batch import Batch, Failure
 from fallow.studies.engine import Part, play_parts
-from fallow.studies.folder import (
-    lock_results,
-    pieces,
-    read_rows,
-    read_tally,
-    write_rows,
-    write_tally,
-)
+from fallow.studies.folder import Folder, Piece, lock_results, pieces
 from fallow.studies.spec import Spec
 from fallow.studies.tally import Tally
 from fallow.studies.workers import Workers, local_workers
@@ -46,7 +40,7 @@ class Watcher:
         """Receive runs that were done and are kept, or will be at the next save."""
 
     def damaged(self, message: str) -> None:
-        """Receive what is wrong with a file, whose runs are played again."""
+        """Receive what is wrong with a file that was set aside, and what is done about it."""
 
 
 def run(
@@ -82,27 +76,35 @@ def run(
     watcher = watcher or Watcher()
     play = _play_to_rows if rows else _play_to_tallies
     with (
-        lock_results(spec, folder),
+        lock_results(folder, spec, watcher.damaged) as results,
         nullcontext(workers) if workers else local_workers() as crew,
-        _Tallies(spec, folder, watcher) as tallies,
+        _Tallies(results, watcher) as tallies,
     ):
-        play(spec, folder, crew, tallies, watcher)
+        play(results, crew, tallies, watcher)
+
+
+def _set_aside(path: Path, error: ValueError, watcher: Watcher) -> None:
+    kept = set_aside(path)
+    watcher.damaged(f"{error}; kept as {kept.name}, and its runs are played again")
 
 
 class _Tallies:
     """The tally of each point: read at the start, saved now and then, and at the end."""
 
-    def __init__(self, spec: Spec, folder: Path, watcher: Watcher) -> None:
-        self.spec, self.folder = spec, folder
+    def __init__(self, folder: Folder, watcher: Watcher) -> None:
+        self.folder = folder
         self.at: list[Tally] = []
         self._changed: set[int] = set()
         self._save_at = time.monotonic() + SAVE_SECONDS
-        for place in range(len(spec.points)):
+        for place in range(len(folder.spec.points)):
             try:
-                self.at.append(read_tally(spec, place, folder))
+                self.at.append(folder.read_tally(place))
             except ValueError as error:
-                watcher.damaged(f"{error}; its runs are played again")
+                _set_aside(folder.tally_path(place), error, watcher)
                 self.at.append(Tally())
+        for path in folder.stray_tallies():
+            wrong = ValueError(f"{path} is not a tally of this study: its name is of no point")
+            _set_aside(path, wrong, watcher)
 
     def __enter__(self) -> _Tallies:
         return self
@@ -113,7 +115,7 @@ class _Tallies:
     def add(self, place: int, batch: Batch) -> None:
         """Take those runs of a batch that come next."""
         before = self.at[place]
-        self.at[place] = before.add(batch, self.spec.switching_costs)
+        self.at[place] = before.add(batch, self.folder.spec.switching_costs)
         if self.at[place] is not before:
             self._changed.add(place)
 
@@ -126,16 +128,14 @@ class _Tallies:
         start = time.monotonic()
         while self._changed:
             place = min(self._changed)
-            write_tally(self.spec, place, self.at[place], self.folder)
+            self.folder.write_tally(place, self.at[place])
             self._changed.remove(place)
         end = time.monotonic()
         self._save_at = end + max(SAVE_SECONDS, 20 * (end - start))
 
 
-def _play_to_tallies(
-    spec: Spec, _: Path, workers: Workers, tallies: _Tallies, watcher: Watcher
-) -> None:
-    parts = []
+def _play_to_tallies(folder: Folder, workers: Workers, tallies: _Tallies, watcher: Watcher) -> None:
+    spec, parts = folder.spec, []
     for point, tally in zip(spec.points, tallies.at, strict=True):
         watcher.found(Progress(point, len(tally), tally.failed, tally.failures))
         parts.append(Part(spec.at(point).study(), range(tally.stop, spec.runs)))
@@ -145,36 +145,40 @@ def _play_to_tallies(
         tallies.save_now_and_then()
 
 
-def _play_to_rows(
-    spec: Spec, folder: Path, workers: Workers, tallies: _Tallies, watcher: Watcher
-) -> None:
+def _play_to_rows(folder: Folder, workers: Workers, tallies: _Tallies, watcher: Watcher) -> None:
+    spec = folder.spec
     studies = [spec.at(point).study() for point in spec.points]
-    missing = []
-    for piece in pieces(spec):
-        rows = None
-        try:
-            rows = read_rows(spec, piece, folder)
-        except ValueError as error:
-            watcher.damaged(f"{error}; its runs are played again")
-        if rows is None:
-            missing.append(piece)
-        else:
-            watcher.found(_progress(piece.point, rows))
+    found = _find_rows(folder, watcher)
+    missing = [piece for piece in pieces(spec) if piece not in found]
     parts = [Part(studies[piece.place], piece.runs) for piece in missing]
     played = groupby(play_parts(parts, workers), key=itemgetter(0))
-    absent = set(missing)
     for piece in pieces(spec):
-        if piece in absent:
+        if piece not in found:
             _, batches = next(played)
             whole = Batch.merge([batch for _, batch in batches])
-            write_rows(piece, whole, folder)
+            folder.write_rows(piece, whole)
             tallies.add(piece.place, whole)
             watcher.done(_progress(piece.point, whole))
         elif tallies.at[piece.place].stop < piece.runs.stop:
-            rows = read_rows(spec, piece, folder)
-            assert rows is not None  # it was read above, and the folder is locked
+            _, rows = folder.read_rows(found[piece])
             tallies.add(piece.place, rows)
         tallies.save_now_and_then()
+
+
+def _find_rows(folder: Folder, watcher: Watcher) -> dict[Piece, Path]:
+    """Return the files of rows that are whole, by their runs; all others are set aside."""
+    found: dict[Piece, Path] = {}
+    for path in folder.row_files():
+        try:
+            piece, rows = folder.read_rows(path)
+            if piece in found:
+                raise ValueError(f"{path} is one of two files of its runs: {found[piece].name} too")
+        except ValueError as error:
+            _set_aside(path, error, watcher)
+        else:
+            found[piece] = path
+            watcher.found(_progress(piece.point, rows))
+    return found
 
 
 def _progress(point: float | None, batch: Batch) -> Progress:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from io import BytesIO
 
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.files import seal, unseal
 from fallow.intervals import Moments, moments
 from fallow.studies.batch import Batch, Failure
 from fallow.studies.result import Result
@@ -19,6 +16,8 @@ from fallow.studies.result import Result
 BESIDE_REGRET = ("share", "switches", "ranking_rounds")
 """What is measured beside regret: the share of the optimum, and two counts, all up to a round."""
 
+LARGEST_VALUE = 1e100
+"""Of all measures; the squares of larger ones could not be added up."""
 BLOCK = 512
 """Runs whose values are kept one by one before they are summarised."""
 FAILURES = 20
@@ -154,39 +153,6 @@ class Tally:
             found.append(np.take_along_axis(values, chosen, axis=0)[0])
         return np.array(found)
 
-    def to_bytes(self, owner: str) -> bytes:
-        """Return the tally as a file, the same bytes for the same runs of the same owner."""
-        arrays: dict[str, FloatArray] = {}
-        described = []
-        for place, segment in enumerate(self.segments):
-            arrays[f"values{place}"] = segment.values
-            count = None
-            if segment.moments is not None:
-                count = segment.moments.count
-                arrays[f"mean{place}"] = segment.moments.mean
-                arrays[f"squares{place}"] = segment.moments.squares
-            described.append([segment.runs.start, segment.runs.stop, count, segment.weight])
-        text = json.dumps([owner, described, self.failures, self.failed])
-        buffer = BytesIO()
-        np.savez(buffer, allow_pickle=False, description=np.array(text), **arrays)
-        return seal(buffer.getvalue())
-
-    @classmethod
-    def from_bytes(cls, content: bytes, owner: str) -> Tally:
-        """Return the tally whose file this is; a damaged one, or another's, is a ValueError."""
-        with np.load(BytesIO(unseal(content)), allow_pickle=False) as arrays:
-            found, described, failures, failed = json.loads(str(arrays["description"]))
-            if found != owner:
-                raise ValueError("one that belongs to another spec")
-            segments = []
-            for place, (start, stop, count, weight) in enumerate(described):
-                moments = None
-                if count is not None:
-                    moments = Moments(count, arrays[f"mean{place}"], arrays[f"squares{place}"])
-                values = arrays[f"values{place}"]
-                segments.append(Segment(range(start, stop), values, moments, weight))
-        return cls(tuple(segments), tuple(Failure(*each) for each in failures), failed)
-
 
 def tally(
     runs: range, numbers: Sequence[int], values: FloatArray, failures: Sequence[Failure] = ()
@@ -224,13 +190,16 @@ def tally(
 def measure(result: Result, switching_costs: Sequence[float]) -> FloatArray:
     """Return, by run, measure, learner and round: regret at each cost, then `BESIDE_REGRET`."""
     ranking = np.minimum(result.ranking_rounds[:, :, np.newaxis], result.rounds)
-    measures = [
-        *(result.regrets(switching_cost=cost) for cost in switching_costs),
-        result.shares(),
-        result.switches,
-        ranking,
-    ]
-    return np.stack(measures, axis=1) + 0.0  # no negative zeros, whose order is not defined
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        regrets = [result.regrets(switching_cost=cost) for cost in switching_costs]
+    measures = np.stack([*regrets, result.shares(), result.switches, ranking], axis=1)
+    largest = np.abs(measures).max(initial=0.0)
+    if not largest <= LARGEST_VALUE:
+        raise ValueError(
+            f"regrets must be at most {LARGEST_VALUE:g}, got {largest:g} with switching costs "
+            f"{', '.join(f'{cost:g}' for cost in switching_costs)}; make them smaller"
+        )
+    return measures + 0.0  # no negative zeros, whose order is not defined
 
 
 def _push(segments: tuple[Segment, ...], last: Segment) -> tuple[Segment, ...]:
