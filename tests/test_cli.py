@@ -63,8 +63,8 @@ def test_an_optimum_out_of_reach_is_left_out_with_a_word() -> None:
 
 
 def test_a_table_beyond_memory_leaves_the_optimum_out() -> None:
-    output = run("plan", "random_geometric", "arms=20000", "max_delay=1")
-    assert "20,000 delay vectors" in output
+    output = run("plan", "random_geometric", "arms=30000", "max_delay=1")
+    assert "30,000 delay vectors" in output
     assert "the optimum is out of reach" in output
     assert "\noptimal  " not in output
 

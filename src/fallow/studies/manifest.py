@@ -13,8 +13,9 @@ from fallow.files import parse_json
 from fallow.instance import Instance
 from fallow.simulate import checked_horizon
 from fallow.studies import fields
-from fallow.studies.read import KINDS, MAX_CHECKPOINTS
+from fallow.studies.read import KINDS
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
+from fallow.studies.study import MAX_CHECKPOINTS
 
 
 class Manifest(NamedTuple):
