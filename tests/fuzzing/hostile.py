@@ -2,14 +2,22 @@
 
 import copy
 import math
+from datetime import date, datetime, time
 from random import Random
 from typing import Any
 
 NUMBERS: list[Any] = [
     *(0, 1, -1, 2, 3, 7, 2**31, 2**53 + 1, 2**62, 2**63 - 1, 2**63, -(2**63), 10**9, 10**19),
-    *(10**400, 0.0, -0.0, 0.5, 1.5, -0.5, 1e-320, 1e308, -1e308, math.inf, -math.inf, math.nan),
+    *(10**400, 16**4200, 0.0, -0.0, 0.5, 1.5, -0.5, 1 - 2**-53, 5e-324, 1e308, -1e308),
+    *(math.inf, -math.inf, math.nan),
 ]
-OTHERS: list[Any] = [None, True, False, "", "x", "0", "\x1b[31m", "é" * 40, [], {}, [[]], [None]]
+OTHERS: list[Any] = [
+    *(None, True, False, "", "x", "0", "nan", "\0", "\x1b[31m", "\x7f", "é\u2028", "x" * 10_001),
+    *("ghost", "figure2", "a:b", "../x", date(1979, 5, 27), datetime(1979, 5, 27, 7), time(7, 32)),
+    *([], [[]], [None], [0], [1, 2], [0.5, "x"], [[0.5], [0.5, 0.6]], [10**400], [True]),
+    *([1] * 2000, list(range(2000)), {}, {"x": 1}, {"": {}}, {"geometric": 0.5}, {"arms": 3}),
+]
+KEYS = ("", "x", "\0", "x" * 101, "arms", "format", "plays", "seed", "means", "names", "options")
 
 
 def value(generator: Random) -> Any:
@@ -46,7 +54,14 @@ def _changed(old: Any, generator: Random, donors: tuple[Any, ...]) -> Any:
     """Return something else for a value: near it, hostile, or from elsewhere."""
     kind = generator.random()
     if isinstance(old, int | float) and not isinstance(old, bool) and kind < 0.5:
-        near = [old + 1, old - 1, -old, float(old) if abs(old) < 1e300 else old, old * 2]
+        near = [
+            old + 1,
+            old - 1,
+            -old,
+            float(old) if abs(old) < 1e300 else old,
+            old * 2,
+            old * 1000,
+        ]
         return generator.choice(near)
     if donors and kind < 0.7:
         holder, key = generator.choice(_places([generator.choice(donors)]))
@@ -72,7 +87,7 @@ def _rearrange(holder: Any, key: Any, generator: Random) -> None:
         other = generator.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
         holder[key], holder[other] = holder[other], holder[key]
     elif kind < 0.3 and isinstance(holder, dict):
-        holder[generator.choice(["", "x", "arms", "format", "plays"])] = value(generator)
+        holder[generator.choice(KEYS)] = value(generator)
 
 
 def change_bytes(content: bytes, generator: Random) -> bytes:

@@ -26,12 +26,12 @@ def main(kind: str, start: int, count: int) -> None:
     warnings.simplefilter("ignore")
     ends: Counter[str] = Counter()
     faults: list[str] = []
-    slowest = 0.0
+    slowest = (0.0, start)
     with tempfile.TemporaryDirectory() as name:
         for number in [*range(-WARM_UP, 0), *range(start, start + count)]:
             if number == start:
                 _limit_memory()
-                slowest = 0.0
+                slowest = (0.0, start)
             print(number, file=sys.stderr, flush=True)  # the last one is the one that crashed
             began = time.process_time()
             try:
@@ -40,7 +40,7 @@ def main(kind: str, start: int, count: int) -> None:
                 end = "fault"
                 faults.append(f"{kind} {number}: {_last_lines(error)}")
             seconds = time.process_time() - began
-            slowest = max(slowest, seconds)
+            slowest = max(slowest, (seconds, number))
             if seconds > SECONDS and number >= start:
                 faults.append(f"{kind} {number}: took {seconds:.1f} s")
             ends[end] += number >= start
