@@ -181,6 +181,7 @@ def test_what_kernels_index_by_cannot_be_set(learner: Any, name: str, value: Any
         (lambda: SlidingWindowUCB(2, window=2**31), "window must be at most 67,108,864, got 2,147"),
         (lambda: Lookahead(2, 3, depth=2**63), "depth must be at most 24, got about 9e"),
         (lambda: Lookahead(20, 3, depth=10), "depth must leave at most 16,777,216 sequences"),
+        (lambda: Lookahead(2, 10**12), "max_delay must leave at most 16,777,216 covariances"),
         (lambda: BanditRanker(3, max_delay=10**12), "max_delay must be at most 1,000,000, got 1,"),
         (lambda: BanditRanker(10**9), "arms must be at most 1,048,576, got 1,000,000,000"),
         (lambda: Rotation(3, max_delay=10**12), "means must hold at most 67,108,864 values"),

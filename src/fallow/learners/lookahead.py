@@ -14,6 +14,8 @@ from fallow.protocol import Block, Outcome
 MAX_DEPTH = 24
 MAX_SEQUENCES = 2**24
 """Sequences of pulls that a search may have to look at, about a second's work."""
+MAX_COVARIANCES = 2**24
+"""Arms x delays x delays, 128 MiB of memory."""
 LEAST = 1e-6
 """Of the noise, so that rounding does not take over, and of the length scale."""
 
@@ -66,7 +68,11 @@ class Lookahead(FixedLearner):
         self.length_scale = checks.number("length_scale", length_scale, minimum=LEAST)
         self.noise = checks.number("noise", noise, minimum=LEAST)
         width = self.max_delay + 1
-        checks.table_size(self.arms * width, width)
+        if self.arms * width**2 > MAX_COVARIANCES:
+            raise ValueError(
+                f"max_delay must leave at most {MAX_COVARIANCES:,} covariances of delays, got "
+                f"{checks.count(self.max_delay)} for {self.arms:,} arms; give a shorter one"
+            )
         steps = np.subtract.outer(np.arange(width), np.arange(width)) / self.length_scale
         self._means = np.zeros((self.arms, width))
         self._covariances = np.tile(np.exp(-(steps**2) / 2), (self.arms, 1, 1))
