@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from fallow.cli import signals
+from fallow import signals
 from fallow.studies.batch import Failure
 from fallow.studies.run import Progress as RunProgress
 from fallow.studies.run import Watcher
