@@ -197,6 +197,16 @@ def test_signals_end_a_command_and_the_next_start_goes_on(
     assert contents(folder) == undisturbed(kind)
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_installed_command_answers_while_it_is_imported(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    started = Command([str(Path(sys.executable).with_name("fallow")), "catalog"], tmp_path)
+    started.wait_until(lambda: IMPORT.ready(started, tmp_path))
+    os.killpg(started.process.pid, number)
+    assert not list(started.faults(number)), started.errors.read_text()
+
+
 @pytest.fixture
 def signal_at_second_start(tmp_path: Path) -> Callable[[signal.Signals], str]:
     """A PYTHONPATH on which a program gets a signal right when its second worker is started."""

@@ -46,12 +46,11 @@ class Workers:
 
     def submit(self, study: Study, runs: range) -> Future[Batch]:
         """Hand in some runs of a study."""
-        executor = self.executor(study)
-        if isinstance(executor, ThreadPoolExecutor):
-            return executor.submit(play_batch, study, runs)
-        packed = pack(study)
-        with without_ctrl_c():  # processes are started
-            return executor.submit(play_packed, packed, runs)
+        with without_ctrl_c():
+            executor = self.executor(study)
+            if isinstance(executor, ThreadPoolExecutor):
+                return executor.submit(play_batch, study, runs)
+            return executor.submit(play_packed, pack(study), runs)
 
 
 @contextmanager
@@ -174,16 +173,16 @@ def cluster_workers(address: str) -> Iterator[Workers]:
         if kind == "local":
             if not number.isdecimal() or int(number) < 1:
                 raise ValueError(f"cluster must be like local:4 or an address, got {address}")
-            starter = ThreadPoolExecutor(1)
-            with without_ctrl_c():
-                started = starter.submit(
-                    start_cluster,
-                    n_workers=int(number),
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",  # any port, seen from here only
-                    silence_logs=logging.CRITICAL,
-                )
-            scheduler = stack.enter_context(started.result())
+            with ThreadPoolExecutor(1) as starter:
+                with without_ctrl_c():
+                    started = starter.submit(
+                        start_cluster,
+                        n_workers=int(number),
+                        threads_per_worker=1,
+                        dashboard_address="127.0.0.1:0",  # any port, seen from here only
+                        silence_logs=logging.CRITICAL,
+                    )
+                scheduler = stack.enter_context(started.result())
         try:
             client = stack.enter_context(connect(scheduler, timeout=CONNECT_SECONDS))
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
