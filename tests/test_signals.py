@@ -60,9 +60,10 @@ class Command:
     def has_loaded(self, library: bytes) -> bool:
         return any(library in read(place / "maps") for place in self.processes())
 
-    def has_workers(self) -> bool:
-        others = [each for each in self.processes() if int(each.name) != self.process.pid]
-        return any(b"resource_tracker import" not in read(each / "cmdline") for each in others)
+    def workers(self) -> list[Path]:
+        starts = b"popen_loky_posix", b"spawn_main"
+        found = [(place, read(place / "cmdline")) for place in self.processes()]
+        return [place for place, words in found if any(start in words for start in starts)]
 
     def wait_until(self, there: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 100
@@ -120,7 +121,7 @@ class Moment:
 
 
 IMPORT = Moment(lambda command, _: command.has_loaded(b"_multiarray_umath"), 0.2)
-WORKERS = Moment(lambda command, _: command.has_workers(), 0.7)
+WORKERS = Moment(lambda command, _: bool(command.workers()), 0.7)
 COMPILE = Moment(lambda command, _: command.has_loaded(b"llvmlite"), 2.0)
 SAVING = Moment(is_saving)
 ANY = Moment(IMPORT.ready, 2.0)
@@ -207,6 +208,20 @@ def test_the_installed_command_answers_while_it_is_imported(
     assert not list(started.faults(number)), started.errors.read_text()
 
 
+@pytest.mark.parametrize("name", ["processes", "cluster"])
+def test_workers_do_not_get_ctrl_c_from_their_first_moment(tmp_path: Path, name: str) -> None:
+    kind = KINDS[name]
+    words = command("run", kind.spec(tmp_path), *kind.options, "--out", tmp_path / "out")
+    started = Command(words, tmp_path)
+    started.wait_until(lambda: len(started.workers()) == 2)
+    for worker in started.workers():
+        blocked = re.search(rb"SigBlk:\s+(\w+)", read(worker / "status"))
+        assert blocked
+        assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
+    started.process.terminate()
+    assert not list(started.faults(signal.SIGTERM)), started.errors.read_text()
+
+
 @pytest.fixture
 def signal_at_second_start(tmp_path: Path) -> Callable[[signal.Signals], str]:
     """A PYTHONPATH on which a program gets a signal right when its second worker is started."""
@@ -242,7 +257,7 @@ def test_a_signal_between_the_starts_of_two_workers(
     kind = KINDS[name]
     words = command("run", kind.spec(tmp_path), *kind.options, "--out", tmp_path / "out")
     started = Command(words, tmp_path, PYTHONPATH=signal_at_second_start(number))
-    started.wait_until(started.has_workers)
+    started.wait_until(lambda: bool(started.workers()))
     faults = list(started.faults(number))
     assert not faults, started.errors.read_text() + started.output.read_text()
 

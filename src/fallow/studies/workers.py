@@ -17,6 +17,7 @@ from concurrent.futures import (
 )
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from threading import Thread, current_thread, main_thread
 from typing import Any
 
@@ -46,10 +47,10 @@ class Workers:
 
     def submit(self, study: Study, runs: range) -> Future[Batch]:
         """Hand in some runs of a study."""
+        executor = self.executor(study)
+        if isinstance(executor, ThreadPoolExecutor):
+            return executor.submit(play_batch, study, runs)
         with without_ctrl_c():
-            executor = self.executor(study)
-            if isinstance(executor, ThreadPoolExecutor):
-                return executor.submit(play_batch, study, runs)
             return executor.submit(play_packed, pack(study), runs)
 
 
@@ -59,6 +60,7 @@ def without_ctrl_c() -> Iterator[None]:
 
     Executors do not survive an exception half-way, and processes leave Ctrl-C to their parent.
     """
+    resource_tracker.ensure_running()  # its start would let Ctrl-C through again
     held: list[int] = []
     in_main_thread = current_thread() is main_thread()  # the only one that hears of signals
     if in_main_thread:
@@ -78,9 +80,10 @@ def start_processes(count: int) -> Executor:
     """Return an executor of so many processes, those of the study before if they still wait."""
     from loky import get_reusable_executor  # slow to import
 
-    executor: Executor = get_reusable_executor(
-        count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
-    )
+    with without_ctrl_c():
+        executor: Executor = get_reusable_executor(
+            count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
+        )
     if executor not in _started:
         _started.append(executor)
     return executor
