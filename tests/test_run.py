@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,8 @@ import numpy as np
 import polars
 import pytest
 from helpers import (
-    SIGNALS,
     command,
     contents,
-    end_by_signal,
-    kept_runs,
     runner,
     write_spec,
 )
@@ -55,18 +51,6 @@ def test_rows_do_not_depend_on_workers_or_processor(tmp_path: Path) -> None:
     }
     subprocess.run(command(*words), check=True, env=plain)
     assert contents(tmp_path / "here" / "test") == contents(tmp_path / "there" / "test") != {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", SIGNALS)
-def test_signals_keep_finished_runs_and_say_so(tmp_path: Path, number: signal.Signals) -> None:
-    """While threads play, as all learners are compiled."""
-    file = write_spec(tmp_path, horizon=10**6, runs=1000, learner="ucb1")
-    words = ["run", file, "--out", tmp_path / "out"]
-    errors = end_by_signal(number, words, lambda _: bool(contents(tmp_path / "out" / "test")))
-    found = re.search(r"after (\d+) of 1000 runs of test, finished runs are", errors)
-    assert found
-    assert kept_runs(file, tmp_path / "out" / "test") >= int(found[1]) > 0
 
 
 def test_curves_are_means_over_runs(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from helpers import (
     command,
     contents,
     end_by_signal,
-    kept_runs,
     wait_until,
     write_spec,
 )
@@ -110,36 +109,8 @@ def test_two_runs_in_one_folder_do_not_get_in_each_others_way(tmp_path: Path) ->
     assert invoke(*words).returncode == 0
 
 
-def children(process: subprocess.Popen[str]) -> list[str]:
-    found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    # Not the process that cleans up semaphores.
-    return [each for each in found if "resource_tracker" not in words_of(each)]
-
-
-def words_of(process: str) -> str:
-    return Path(f"/proc/{process}/cmdline").read_text()
-
-
 def has_loaded(process: int | str, library: str) -> bool:
     return library in Path(f"/proc/{process}/maps").read_text()
-
-
-def processes_play(process: subprocess.Popen[str]) -> bool:
-    found = children(process)
-    return len(found) == 2 and all(has_loaded(each, "llvmlite") for each in found)
-
-
-@pytest.mark.parametrize("number", SIGNALS)
-def test_signals_while_processes_play(tmp_path: Path, number: signal.Signals) -> None:
-    file = write_spec(tmp_path, horizon=20_000, runs=100_000)
-    words = ["run", file, "--workers", 2, "--out", tmp_path / "out"]
-    folder = tmp_path / "out" / "test"
-    message = end_by_signal(
-        number, words, lambda process: bool(contents(folder)) and processes_play(process)
-    )
-    done = re.search(r"after (\d+) of 100000 runs of test, finished runs are kept", message)
-    assert done
-    assert kept_runs(file, folder) >= int(done[1]) > 0
 
 
 @pytest.mark.parametrize("number", SIGNALS)

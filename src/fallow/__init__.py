@@ -1,5 +1,8 @@
 """Plan decisions that wear out with use and recover with rest."""
 
+import fallow.signals  # noqa: F401, first: a command answers Ctrl-C while the rest is imported
+
+# isort: split
 from fallow import catalog, decay, learners, planners, studies
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker

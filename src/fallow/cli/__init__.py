@@ -10,8 +10,8 @@ try:
 
         from fallow.cli import catalog, plan, replay, run, simulate
         from fallow.cli.app import app
-        from fallow.cli.signals import end_process
         from fallow.cli.terminal import replace_unprintable
+        from fallow.signals import Ended, end_at_signals, end_process
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
         raise
@@ -25,12 +25,13 @@ def main() -> None:
 
 def run_app(application: Typer) -> None:
     """Run a command line, and end with it: runs under way in threads are not waited for."""
+    end_at_signals()
     replace_unprintable()
     try:
         application()
+    except Ended as ended:
+        ended.end()
     except SystemExit as ended:
-        if "fallow.studies.workers" in sys.modules:
-            sys.modules["fallow.studies.workers"].stop_processes()
         end_process(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
 
 

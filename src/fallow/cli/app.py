@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from fallow.cli.signals import ended_by_signals
 from fallow.cli.terminal import print_error
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -36,8 +35,7 @@ def options(
 def user_mistakes() -> Iterator[None]:
     """Print errors that the user can mend in one line, without a traceback."""
     try:
-        with ended_by_signals():
-            yield
+        yield
     except BrokenPipeError:
         raise
     except MemoryError:

@@ -15,7 +15,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from fallow.cli import signals
+from fallow import signals
 from fallow.cli.terminal import print_error
 from fallow.studies.batch import Failure
 from fallow.studies.run import Progress as RunProgress

@@ -93,12 +93,12 @@ def run_spec(
 ) -> int:
     """Run what is missing of a spec in its folder, and return how many runs failed."""
     from fallow.cli.progress import Screen, progress_bar
-    from fallow.cli.signals import raise_at_signals
+    from fallow.signals import save_at_signals
     from fallow.studies.run import run
 
     total = spec.runs * len(spec.points)
     kept = visible(f"finished runs are kept in {out}, the same command goes on from there")
-    with progress_bar(visible(f"runs of {spec.name}"), total, kept) as bar, raise_at_signals():
+    with progress_bar(visible(f"runs of {spec.name}"), total, kept) as bar, save_at_signals():
         screen = Screen(bar)
         run(spec, out / spec.name, workers, rows, screen)
     for point, failure in screen.failures:

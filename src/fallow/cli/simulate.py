@@ -17,7 +17,6 @@ from fallow.cli.instances import (
     ParametersArgument,
     read_source,
 )
-from fallow.cli.signals import raise_at_signals
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_line
 from fallow.extras import check_extras
@@ -134,7 +133,7 @@ def _play(
 ) -> Result:
     from fallow.cli.progress import progress_bar  # slow to import, and not needed for --help
 
-    with progress_bar("runs", runs, "nothing was written") as bar, raise_at_signals():
+    with progress_bar("runs", runs, "nothing was written") as bar:
         try:
             return replicate(
                 source,

@@ -17,7 +17,8 @@ from concurrent.futures import (
 )
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from threading import Thread
+from multiprocessing import resource_tracker
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 from fallow import checks
@@ -29,8 +30,6 @@ IDLE_SECONDS = 60
 """How long processes wait for the next study before they end."""
 WATCH_SECONDS = 0.5
 """Between two looks of a worker process whether its parent is still there."""
-IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run by the workers of a cluster that is started here: the parent process stops them."""
 CONNECT_SECONDS = 5
 """How long to wait for a cluster's scheduler, and for its first worker."""
 
@@ -51,16 +50,40 @@ class Workers:
         executor = self.executor(study)
         if isinstance(executor, ThreadPoolExecutor):
             return executor.submit(play_batch, study, runs)
-        return executor.submit(play_packed, pack(study), runs)
+        with without_ctrl_c():
+            return executor.submit(play_packed, pack(study), runs)
+
+
+@contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment, and for good from processes and threads that are started.
+
+    Executors do not survive an exception half-way, and processes leave Ctrl-C to their parent.
+    """
+    resource_tracker.ensure_running()  # its start would let Ctrl-C through again
+    held: list[int] = []
+    in_main_thread = current_thread() is main_thread()  # the only one that hears of signals
+    if in_main_thread:
+        handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if in_main_thread:
+            signal.signal(signal.SIGINT, handler)
+        for number in held[:1]:
+            signal.raise_signal(number)
 
 
 def start_processes(count: int) -> Executor:
     """Return an executor of so many processes, those of the study before if they still wait."""
     from loky import get_reusable_executor  # slow to import
 
-    executor: Executor = get_reusable_executor(
-        count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
-    )
+    with without_ctrl_c():
+        executor: Executor = get_reusable_executor(
+            count, timeout=IDLE_SECONDS, initializer=_prepare_process, initargs=(os.getpid(),)
+        )
     if executor not in _started:
         _started.append(executor)
     return executor
@@ -75,8 +98,7 @@ def stop_processes(executors: Collection[Any] | None = None) -> None:
 
 
 def _prepare_process(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end when that ends or is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End when the parent process ends or is killed."""
 
     def end_with_parent() -> None:
         while os.getppid() == parent:
@@ -154,14 +176,16 @@ def cluster_workers(address: str) -> Iterator[Workers]:
         if kind == "local":
             if not number.isdecimal() or int(number) < 1:
                 raise ValueError(f"cluster must be like local:4 or an address, got {address}")
-            started = start_cluster(
-                n_workers=int(number),
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",  # any port, seen from here only
-                silence_logs=logging.CRITICAL,
-                preload=[IGNORE_CTRL_C],
-            )
-            scheduler = stack.enter_context(started)
+            with ThreadPoolExecutor(1) as starter:
+                with without_ctrl_c():
+                    started = starter.submit(
+                        start_cluster,
+                        n_workers=int(number),
+                        threads_per_worker=1,
+                        dashboard_address="127.0.0.1:0",  # any port, seen from here only
+                        silence_logs=logging.CRITICAL,
+                    )
+                scheduler = stack.enter_context(started.result())
         try:
             client = stack.enter_context(connect(scheduler, timeout=CONNECT_SECONDS))
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
