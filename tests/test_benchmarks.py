@@ -97,6 +97,23 @@ def pretend(monkeypatch: pytest.MonkeyPatch, costs: dict[str, tuple[float, float
     monkeypatch.setattr(check, "PAIRS", pairs)
 
 
+def test_baseline_and_work_take_turns_in_slices_of_equal_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+
+    def work(name: str) -> Callable[[], None]:
+        return lambda: done.append(name)
+
+    def clock() -> float:
+        return 0.25 * done.count("short") + done.count("long")
+
+    monkeypatch.setattr(check, "processor_seconds", clock)
+    assert check.measured(Pair(work("short"), work("long")), seconds=2 * check.FEWEST) == 0.25
+    one_slice = [*["short"] * 4, "long"]
+    assert done == [*["short", "long"] * 2, *one_slice * check.FEWEST]
+
+
 def run_check(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr("sys.argv", ["check", *arguments])
     return check.main()
