@@ -34,7 +34,8 @@ signals: $(READY)
 bench: $(BENCH_READY)
 	.venv-bench/bin/python -m benchmarks
 
-# Measures the ratios again, and fails where one is more than 30 % below benchmarks/ratios.json.
+# A minute, some more where other work is done. Fails where something is more than 30 % slower against
+# its baseline than benchmarks/ratios.json says, and stays so when measured again.
 bench-check: $(BENCH_READY)
 	.venv-bench/bin/python -m benchmarks.check
 

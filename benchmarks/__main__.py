@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.questions import QUESTIONS, Question
-from benchmarks.ratios import save
 from benchmarks.section import Section
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -20,8 +19,8 @@ Written by `make bench`; do not edit. A ratio says how many times as fast as a n
 something is, so larger is faster. The two were timed in turns in one process; given are the median
 of at least 5 such pairs and, in brackets, the range. Seconds are medians of 5 or more, and are of
 this machine. Kernels are compiled before the clock starts, unless a row says otherwise. "Reach" is
-the goal that was set beforehand. `make bench-check` measures the ratios of `benchmarks/ratios.json`
-again.
+the goal that was set beforehand. `make bench-check` looks for what became slower, with baselines
+of its own (`benchmarks/pairs.py`).
 
 """
 
@@ -60,7 +59,6 @@ def write(sections: Sequence[Section]) -> None:
             (pictures / name).write_bytes(picture)
     text = "\n".join(section.markdown() for section in sections)
     PAGE.write_text(INTRODUCTION + machine() + text, encoding="utf-8")
-    save({ratio.name: ratio for section in sections for ratio in section.ratios}.values())
 
 
 def main() -> None:

@@ -1,14 +1,10 @@
 """How does the cost of a run grow with the horizon, learner by learner?"""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from statistics import median
 
-import numpy as np
-
 import fallow
-from benchmarks.minimal import minimal_ucb1
 from benchmarks.pictures import Axes, log_log
 from benchmarks.ratios import Ratio, duration, in_turns
 from benchmarks.section import Section
@@ -20,7 +16,6 @@ STEADY = 5
 """The power of T from which the growth of flat learners is told."""
 LIMIT = 1.0
 """Seconds that a run may take."""
-BASELINE_ROUNDS = 10**6
 
 
 def measure() -> Section:
@@ -57,32 +52,6 @@ def measure() -> Section:
     )
 
 
-def measure_speed() -> Section:
-    instance = fallow.catalog.figure2(seed=3)
-    baseline = f"{BASELINE_ROUNDS:,} rounds of UCB1 in a numba loop"
-    works: dict[str, Callable[[], object]] = {
-        baseline: lambda: minimal_ucb1(instance.means, BASELINE_ROUNDS, np.random.default_rng(0))
-    }
-    works |= {name: partial(_run, name, 10**4) for name in LEARNERS}
-    times = in_turns(works, repeats=9)
-    ratios = [
-        Ratio.of(f"learners: {name}, T = 10^4, against {baseline}", times[baseline], times[name])
-        for name in LEARNERS
-    ]
-    rows = [
-        (f"`{name}`", duration(median(times[name])), str(ratio))
-        for name, ratio in zip(LEARNERS, ratios, strict=True)
-    ]
-    return Section(
-        "Cost of 10^4 rounds, learner by learner",
-        ("learner", "a run", "times as fast as the numba loop"),
-        rows,
-        f"As above; the numba loop plays {baseline.partition(' in')[0]} (`minimal_ucb1`), in "
-        f"{duration(median(times[baseline]))}.",
-        ratios,
-    )
-
-
 def _run(name: str, horizon: int) -> None:
     instance = fallow.catalog.figure2(seed=3)
     learner = learner_factory(name, horizon)(instance, 0)
@@ -96,7 +65,7 @@ def _times(name: str) -> tuple[dict[int, float], Ratio]:
         works = {"short": partial(_run, name, 10**3), "long": partial(_run, name, 10**power)}
         taken = in_turns(works)
         times[power] = median(taken["long"])
-        growth = Ratio.of(name, taken["long"], taken["short"])
+        growth = Ratio.of(taken["long"], taken["short"])
         grown = times[power] / times.get(power - 1, times[power])
         slow = times[power] * grown > LIMIT and power < POWERS[-1]
         if slow and _once(name, power + 1) > LIMIT:

@@ -42,7 +42,7 @@ def measure_larger() -> Section:
                 "whittle": partial(fallow.planners.whittle, instance),
             }
         )
-        ratio = Ratio.of("", times["whittle"], times["plan"])
+        ratio = Ratio.of(times["whittle"], times["plan"])
         rows.append(
             (
                 f"{arms:,}",

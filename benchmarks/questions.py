@@ -24,28 +24,12 @@ from benchmarks.section import Section
 
 Question = Callable[[], Section]
 
-CHECKED: tuple[Question, ...] = (
-    ucb1.measure,
-    simulation.measure,
-    horizon.measure_speed,
-    size.measure_speed,
-    blocks.measure_one,
-    exact.measure,
-    index_policy.measure,
-    long_delays.measure,
-    rotation.measure_speed,
-    startup.measure,
-)
-"""What `make bench-check` asks: a few minutes."""
-
 QUESTIONS: tuple[Question, ...] = (
     ucb1.measure,
     regret.measure,
     horizon.measure,
-    horizon.measure_speed,
     size.measure,
     size.measure_optimal,
-    size.measure_speed,
     blocks.measure,
     simulation.measure,
     exact.measure,

@@ -1,19 +1,14 @@
-"""How things are timed together, and the ratios that are kept and compared."""
+"""How things are timed together, and the ratios of their times."""
 
-import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 REPEATS = 5
 SHORTEST = 0.02
 """Seconds that a measurement should take."""
-LIMIT = 0.3
-"""The share of a ratio that may be lost before it is reported."""
-STORED = Path(__file__).parent / "ratios.json"
 
 
 @dataclass(frozen=True)
@@ -22,22 +17,19 @@ class Ratio:
 
     Attributes
     ----------
-    name
-        What is compared with what.
     median, low, high
         Over the pairs; larger is faster.
     """
 
-    name: str
     median: float
     low: float
     high: float
 
     @classmethod
-    def of(cls, name: str, baseline: Sequence[float], times: Sequence[float]) -> "Ratio":
+    def of(cls, baseline: Sequence[float], times: Sequence[float]) -> "Ratio":
         """Return the ratio of a baseline's times to those taken in turns with it."""
         values = [theirs / ours for theirs, ours in zip(baseline, times, strict=True)]
-        return cls(name, median(values), min(values), max(values))
+        return cls(median(values), min(values), max(values))
 
     def __str__(self) -> str:
         return f"{_short(self.median)} ({_short(self.low)} to {_short(self.high)})"
@@ -89,27 +81,3 @@ def duration(seconds: float) -> str:
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def save(ratios: Iterable[Ratio], path: Path = STORED) -> None:
-    """Write ratios by name, with three digits."""
-    written = {
-        ratio.name: {key: float(f"{getattr(ratio, key):.3g}") for key in ("median", "low", "high")}
-        for ratio in sorted(ratios, key=lambda ratio: ratio.name)
-    }
-    path.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
-
-
-def load(path: Path = STORED) -> dict[str, Ratio]:
-    """Read what `save` wrote."""
-    written = json.loads(path.read_text(encoding="utf-8"))
-    return {name: Ratio(name, **values) for name, values in written.items()}
-
-
-def regressed(stored: Mapping[str, Ratio], now: Mapping[str, Ratio]) -> list[str]:
-    """Return the names of the ratios that lost more than the limit or are no longer measured."""
-    return [
-        name
-        for name, before in stored.items()
-        if name not in now or now[name].median < (1 - LIMIT) * before.median
-    ]

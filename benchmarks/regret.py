@@ -55,7 +55,7 @@ def measure() -> Section:
                 f"{mean:.3f} ± {half_width:.3f}",
                 f"{1 - mean:.3f}",
                 f"{HORIZON / median(times[name]):,.0f}",
-                str(Ratio.of(name, times[name], times[baseline])),
+                str(Ratio.of(times[name], times[baseline])),
             )
         )
     points = {name.replace("`", ""): (median(times[name]), fmean(shares[name])) for name in runs}

@@ -63,12 +63,12 @@ def measure() -> Section:
         bare = times.pop("a bare loop")
         rows.append((f"`{learner}`, {runs:,} runs", "a bare loop", spread(bare), "", ""))
         for name, seconds in times.items():
-            ratio = Ratio.of(name, bare, seconds)
+            ratio = Ratio.of(bare, seconds)
             overhead = 1e6 * (median(seconds) - median(bare)) / runs
             told = f"{overhead:.0f} µs" if "one" in name else ""
             rows.append((f"`{learner}`", name, spread(seconds), str(ratio), told))
         for one, two in (("one worker", "two workers"), ("a cluster of one", "a cluster of two")):
-            gain = Ratio.of(two, times[one], times[two])
+            gain = Ratio.of(times[one], times[two])
             rows.append((f"`{learner}`", f"{two} against {one}", "", str(gain), ""))
     return Section(
         "Many runs: what handing them out costs, and what two workers gain",
@@ -131,7 +131,7 @@ def measure_adding() -> Section:
     )
     rows = []
     for size in map(str, batches):
-        ratio = Ratio.of(size, times["sort"], times[size])
+        ratio = Ratio.of(times["sort"], times[size])
         rows.append((size, f"{1e6 * median(times[size]) / runs:.1f} µs", str(ratio)))
     return Section(
         "Many runs: adding up",

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.ratios import Ratio
-
 
 @dataclass(frozen=True)
 class Section:
@@ -14,8 +12,6 @@ class Section:
     ----------
     title, header, rows, remark
         As they stand on the page.
-    ratios
-        What `make bench-check` compares.
     pictures
         SVG files by name.
     """
@@ -24,7 +20,6 @@ class Section:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     remark: str
-    ratios: Sequence[Ratio] = ()
     pictures: Mapping[str, bytes] = field(default_factory=dict)
 
     def markdown(self) -> str:

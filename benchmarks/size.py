@@ -67,25 +67,6 @@ def measure_optimal() -> Section:
     )
 
 
-def measure_speed() -> Section:
-    calls = {name: (work, 100, 20) for name, work in CALLS.items()}
-    calls["optimal"] = fallow.optimal, 6, 6
-    ratios, rows = [], []
-    for name, (work, arms, delay) in calls.items():
-        size = f"k = {arms}, D = {delay}"
-        baseline, times = _times(work, arms, delay)
-        ratio = Ratio.of(f"planners: {name}, {size}, against a numpy loop", baseline, times)
-        ratios.append(ratio)
-        rows.append((f"`{name}`", size, duration(median(times)), str(ratio)))
-    return Section(
-        "Cost of one plan",
-        ("call", "size", "time", f"times as fast as {BASELINE}"),
-        rows,
-        "As above.",
-        ratios,
-    )
-
-
 def _rotate(instance: fallow.Instance) -> None:
     learner = fallow.Rotation(instance.arms, instance.max_delay)
     fallow.simulate(instance, learner, ROUNDS, 0, checkpoints=[ROUNDS])
@@ -134,4 +115,4 @@ def _growth(
 
 
 def _cell(baseline: list[float], times: list[float]) -> str:
-    return f"{duration(median(times))} ({Ratio.of('', baseline, times).median:.2g})"
+    return f"{duration(median(times))} ({Ratio.of(baseline, times).median:.2g})"

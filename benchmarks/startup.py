@@ -21,10 +21,10 @@ def measure() -> Section:
     return _measured(
         "Start-up",
         {
-            "`import fallow`": partial(_python, "import fallow"),
-            "`fallow --help`": partial(_run, [sys.executable, "-m", "fallow.cli", "--help"]),
-            "first call, `plan` of Figure 2, from the cache": partial(_python, PLAN),
-            "first call, `plan` of Figure 2, compiled": partial(_compile, PLAN),
+            "`import fallow`": partial(python, "import fallow"),
+            "`fallow --help`": partial(process, [sys.executable, "-m", "fallow.cli", "--help"]),
+            "first call, `plan` of Figure 2, from the cache": partial(python, PLAN),
+            "first call, `plan` of Figure 2, compiled": partial(compile_anew, PLAN),
         },
         "Whole processes; compiled: with an empty cache. That a second process compiles nothing "
         "is a test (`tests/test_kernels.py`).",
@@ -32,42 +32,37 @@ def measure() -> Section:
 
 
 def measure_demo() -> Section:
-    section = _measured(
+    return _measured(
         "The demo",
         {"`make demo`": _demo},
         f"Whole processes, {REPEATS} each. `make demo` is `python -m reproduction report` of all "
         "experiments into an empty folder, once the environment is set up and the kernels are in "
         "the cache.",
     )
-    return Section(section.title, section.header, section.rows, section.remark)
 
 
 def _measured(title: str, works: Mapping[str, Callable[[], None]], remark: str) -> Section:
     # The cold processes clear what they need themselves, and the others have run before.
-    _python(PLAN)
-    times = in_turns({NUMPY: partial(_python, "import numpy"), **works}, warm=True)
-    ratios = [
-        Ratio.of(f"start-up: {name.replace('`', '')}, against import numpy", times[NUMPY], taken)
-        for name, taken in times.items()
-        if name != NUMPY
-    ]
-    shown = ["1", *map(str, ratios)]
+    python(PLAN)
+    times = in_turns({NUMPY: partial(python, "import numpy"), **works}, warm=True)
     rows = [
-        (name, REACHES.get(name, ""), spread(taken), ratio)
-        for (name, taken), ratio in zip(times.items(), shown, strict=True)
+        (name, REACHES.get(name, ""), spread(taken), str(Ratio.of(times[NUMPY], taken)))
+        for name, taken in times.items()
     ]
     return Section(
-        title, ("Process", "Reach", "Measured", f"times as fast as {NUMPY}"), rows, remark, ratios
+        title, ("Process", "Reach", "Measured", f"times as fast as {NUMPY}"), rows, remark
     )
 
 
-def _python(code: str, **variables: str) -> None:
-    _run([sys.executable, "-c", code], **variables)
+def python(code: str, **variables: str) -> None:
+    """Run code in a new process of the interpreter."""
+    process([sys.executable, "-c", code], **variables)
 
 
-def _compile(code: str) -> None:
+def compile_anew(code: str) -> None:
+    """Run code in a new process that finds no compiled kernels."""
     with tempfile.TemporaryDirectory() as empty:
-        _python(code, NUMBA_CACHE_DIR=empty)
+        python(code, NUMBA_CACHE_DIR=empty)
 
 
 def _demo() -> None:
@@ -77,8 +72,9 @@ def _demo() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page, tournament = f"{folder}/reproduction.md", str(ROOT / "docs" / "tournament.json")
         command = [sys.executable, "-m", "reproduction", "report", *experiments, "--out"]
-        _run([*command, f"{folder}/report", "--reproduction", page, "--tournament", tournament])
+        process([*command, f"{folder}/report", "--reproduction", page, "--tournament", tournament])
 
 
-def _run(command: list[str], **variables: str) -> None:
+def process(command: list[str], **variables: str) -> None:
+    """Run a command and wait for it."""
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **variables})

@@ -49,19 +49,18 @@ def measure() -> Section:
     works["the environment"] = lambda: _pull_all(Environment(instance, 0), PLAIN_ROUNDS)
     times = in_turns(works)
     each = {name: [time / rounds[name] for time in values] for name, values in times.items()}
-    ratios = [
-        Ratio.of(f"UCB1: fallow against {name.strip('`')}", each[name], each[OURS])
+    ratios = {
+        name: str(Ratio.of(each[name], each[OURS]))
         for name in works
         if name not in (OURS, "the environment")
-    ]
-    by_name = {ratio.name.partition("against ")[2]: ratio for ratio in ratios}
+    }
     public = [*(peer.name for peer in libraries), stationary]
     fastest = min(public, key=lambda name: median(each[name]))
     tuned, leading, _ = LOOPS
     reach = dict.fromkeys((tuned, leading), "at least 0.9")
     reach[fastest] = "at least 100, as the fastest peer"
     rows = [
-        (name, f"{1 / median(each[name]):,.0f}", reach.get(name, ""), str(by_name.get(name, "")))
+        (name, f"{1 / median(each[name]):,.0f}", reach.get(name, ""), ratios.get(name, ""))
         for name in works
     ]
     return Section(
@@ -77,7 +76,6 @@ def measure() -> Section:
         "coba's learner is UCB1-Tuned. The loops by hand (`benchmarks/minimal.py`) keep no record "
         "at all; the second one decides as `UCB1` does, so that what it is ahead is the price of "
         "the record.",
-        ratios,
     )
 
 
