@@ -1,5 +1,7 @@
 """The upper bound: against the optimum, and against linear programming duality."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import reference
@@ -7,6 +9,8 @@ from hypothesis import given
 from strategies import instances, tiny_instances
 
 from fallow import Instance, upper_bound
+
+BOUNDS = import_module("fallow.planners.bounds")
 
 
 @given(tiny_instances)
@@ -60,3 +64,15 @@ def test_both_bounds_allow_for_rounding(arms: int, mean: float) -> None:
     """Of equal means that never change, either formula computes some too small."""
     instance = Instance.b2dep([mean] * arms, [arms] * arms, [0] * arms)
     assert upper_bound(instance) >= mean
+
+
+@given(instances)
+def test_the_block_bound_is_the_smallest_over_all_lengths(instance: Instance) -> None:
+    """In r rounds at most one pull of each arm is its first; all others have delays below r."""
+    best = np.maximum.accumulate(instance.means, axis=1)
+    bounds = []
+    for rounds in range(1, instance.max_delay + 2):
+        repeat = best[:, rounds - 2].max() if rounds > 1 else 0.0
+        firsts = sorted([*best[:, -1], *[0.0] * rounds], reverse=True)[:rounds]
+        bounds.append(sum(max(first, repeat) for first in firsts) / rounds)
+    assert BOUNDS._block_bound(instance) == pytest.approx(min(bounds), abs=1e-12)

@@ -39,6 +39,16 @@ def test_means_that_hardly_differ_are_told_apart() -> None:
         assert gain(instance, best.cycle) == pytest.approx(optimal(instance).gain, rel=1e-3)
 
 
+def test_the_bound_holds_however_early_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After one sweep the plan is that of the index, which is far from the optimum on some."""
+    draws = [Instance(np.random.default_rng(seed).random((3, 4))) for seed in range(30)]
+    optima = [optimal(instance).gain for instance in draws]
+    monkeypatch.setattr(states, "improve", lambda *_: 0)
+    plans = [optimal(instance) for instance in draws]
+    assert all(found.upper_bound >= best for found, best in zip(plans, optima, strict=True))
+    assert any(found.gain < 0.99 * best for found, best in zip(plans, optima, strict=True))
+
+
 @pytest.mark.parametrize(
     "table",
     [[[0.4, 1.0], [0.8, 0.3]], [[0.8, 0.3], [0.7, 0.9]], [[0.2, 0.8, 0.9], [0.9, 0.2, 0.6]]],
