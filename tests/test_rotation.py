@@ -140,6 +140,14 @@ def test_wider_cells_keep_what_was_known() -> None:
         cells.widen(10**9)
 
 
+def test_wider_cells_have_room_before_the_longest_delays() -> None:
+    cells = Cells(1, max_delay=2)
+    cells.counts[:], cells.sums[:] = [[1, 2, 3]], [[0.1, 0.2, 0.3]]
+    cells.widen(4)
+    assert cells.counts.tolist() == [[1, 2, 0, 0, 3]]
+    assert cells.sums.tolist() == [[0.1, 0.2, 0, 0, 0.3]]
+
+
 def test_ties_go_to_more_rest() -> None:
     """With nothing known all cycles promise the same; the one with the longest delays is tried."""
     assert sorted(Rotation(3, max_delay=2, switching_cost=1.0).ask().arms) == [0, 1, 2]
