@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tournament test signals bench bench-check clean
+.PHONY: demo tournament test fuzz mutants bench bench-check clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -26,9 +26,15 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-# Sends 133 signals to `fallow run`, where `make test` sends 14; a quarter of an hour on two cores.
-signals: $(READY)
-	FALLOW_NIGHTLY=1 $(BIN)/pytest tests/test_signals.py
+# For the night, some twenty minutes on two cores: ten times as many hostile states, files and options
+# as `make test`, and 133 signals in place of 14.
+fuzz: $(READY)
+	FALLOW_NIGHTLY=1 $(BIN)/pytest tests/test_fuzz.py tests/test_signals.py
+
+# Changes the source in 300 places, one at a time, and counts the changes that a fast test notices.
+# About half an hour on two cores.
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py --count 300 --seed 13 --workers 2
 
 # About half an hour on two cores.
 bench: $(BENCH_READY)

@@ -1,6 +1,7 @@
 """The upper bound: against the optimum, and against linear programming duality."""
 
 import gc
+from importlib import import_module
 from weakref import ref
 
 import numpy as np
@@ -12,6 +13,8 @@ from strategies import instances, tables, tiny_instances
 
 from fallow import Instance, upper_bound
 from fallow.kernels.bounds import best_delays, clearing_price
+
+BOUNDS = import_module("fallow.planners.bounds")
 
 
 @given(tiny_instances)
@@ -84,3 +87,15 @@ def test_a_bound_keeps_no_instance_alive() -> None:
     del instance
     gc.collect()
     assert alive() is None
+
+
+@given(instances)
+def test_the_block_bound_is_the_smallest_over_all_lengths(instance: Instance) -> None:
+    """In r rounds at most one pull of each arm is its first; all others have delays below r."""
+    best = np.maximum.accumulate(instance.means, axis=1)
+    bounds = []
+    for rounds in range(1, instance.max_delay + 2):
+        repeat = best[:, rounds - 2].max() if rounds > 1 else 0.0
+        firsts = sorted([*best[:, -1], *[0.0] * rounds], reverse=True)[:rounds]
+        bounds.append(sum(max(first, repeat) for first in firsts) / rounds)
+    assert BOUNDS._block_bound(instance.means)[0] == pytest.approx(min(bounds), abs=1e-12)

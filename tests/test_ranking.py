@@ -94,6 +94,8 @@ def test_ranking_a_hundred_thousand_arms_is_quick() -> None:
 
 def test_equal_ranking_policies_leave_ghost_with_the_smaller() -> None:
     assert ghost(catalog.figure3()).cycle == (0,)
+    # Both earn 0.15, but (0.2 + 0.1) / 2 is computed as 0.15000000000000002.
+    assert ghost(Instance([[0.15, 0.2], [0.0, 0.1]])).cycle == (0,)
 
 
 @given(instances)

@@ -179,6 +179,28 @@ def test_isi_comb_ucb1_averages_only_repeated_pulls() -> None:
     assert counts.min() > 0
 
 
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(0, 3), st.integers(2, 5))
+def test_isi_comb_ucb1_plays_the_best_block_by_its_scores(
+    seed: int, arms: int, max_delay: int, length: int
+) -> None:
+    """Average + sqrt(1.5 ln t / n), and length x sqrt(1.5 ln(arms x length)) if untried."""
+    generator = np.random.default_rng(seed)
+    learner = ISICombUCB1(arms, max_delay, block=length)
+    for played in range(12):
+        untried = length * math.sqrt(1.5 * math.log(arms * length))
+        scores = np.full(learner._counts.shape, untried)
+        for cell in np.argwhere(learner._counts):
+            count, total = learner._counts[*cell], learner._sums[*cell]
+            bonus = math.sqrt(1.5 * math.log(played * length) / count)
+            scores[*cell] = total / count + bonus
+        block = learner.ask()
+        best = reference.best_block_score(scores.tolist(), length)
+        score = reference.block_score(scores.tolist(), list(block.arms))
+        assert score == pytest.approx(best, abs=1e-9)
+        learner.tell(block, Outcome(generator.random(length).tolist(), [0.0] * length))
+
+
 def test_trick_og_tricks_greedy_and_not_isi_comb_ucb1() -> None:
     instance = catalog.trick_og()
     learner = ISICombUCB1(2, instance.max_delay)

@@ -47,6 +47,18 @@ def test_totals_equal_counting_pull_by_pull(instance: Instance, data: st.DataObj
 
 
 @given(instances, st.data())
+def test_a_single_total_equals_counting_pull_by_pull(
+    instance: Instance, data: st.DataObject
+) -> None:
+    """Without a checkpoint in between, blocks are entered whole, however many plays they have."""
+    blocks = data.draw(scripts(instance.arms))
+    horizon = data.draw(st.integers(1, sum(block.pulls for block in blocks)))
+    run = simulate(instance, Scripted(blocks), horizon, seed=0)
+    rewards = reference.played(instance.means.tolist(), pulls_of(blocks, horizon))
+    assert float(run.expected_reward(horizon)) == pytest.approx(sum(rewards), abs=1e-12)
+
+
+@given(instances, st.data())
 def test_switches_count_changes_of_the_cycle(instance: Instance, data: st.DataObject) -> None:
     blocks = data.draw(scripts(instance.arms))
     horizon = sum(block.pulls for block in blocks)
