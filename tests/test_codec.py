@@ -197,6 +197,7 @@ def test_what_was_not_written_here_is_refused(value: Any) -> None:
             {"luck": 7},
             "progress must hold pending, .*, got .*luck",
         ),
+        ({"arms": 3}, "progress must not hold arms, an argument that never changes"),
     ],
 )
 def test_progress_is_of_the_types_of_a_fresh_learner(progress: Any, message: str) -> None:

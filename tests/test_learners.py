@@ -256,6 +256,16 @@ def test_a_window_forgets_what_is_older() -> None:
     assert learner.statistics.sums.tolist() == [0, 0]
 
 
+def test_without_chance_epsilon_greedy_tries_all_arms_then_keeps_to_the_first_best() -> None:
+    learner = EpsilonGreedy(3, epsilon=0)
+    pulled: list[int] = []
+    for reward in (0.5, 1.0, 1.0, 1.0, 0.0, 1.0):
+        block = learner.ask()
+        pulled += block.arms
+        learner.tell(block, Outcome([reward], [0.0]))
+    assert pulled == [0, 1, 2, 1, 1, 2]
+
+
 @pytest.mark.parametrize("build", [ThompsonSampling, partial(EpsilonGreedy, epsilon=0.9)])
 def test_equal_seeds_of_learner_and_simulator_are_not_the_same_stream(
     build: Callable[..., BlindLearner],

@@ -38,7 +38,7 @@ from fallow.kernels.cycles import (
     pulls_until_doubling,
 )
 from fallow.learners import JointRanking, RankingUCB2
-from fallow.learners.cell_rewards import Cells
+from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.learners.rotation import PLANNERS
 from fallow.planners import ghost
 from fallow.studies import estimate
@@ -138,6 +138,26 @@ def test_wider_cells_keep_what_was_known() -> None:
     assert cells.delays() == [1, 6]  # an arm never pulled is rested
     with pytest.raises(ValueError, match="means must hold at most"):
         cells.widen(10**9)
+
+
+def test_wider_cells_have_room_before_the_longest_delays() -> None:
+    cells = Cells(1, max_delay=2)
+    cells.counts[:], cells.sums[:] = [[1, 2, 3]], [[0.1, 0.2, 0.3]]
+    cells.widen(4)
+    assert cells.counts.tolist() == [[1, 2, 0, 0, 3]]
+    assert cells.sums.tolist() == [[0.1, 0.2, 0, 0, 0.3]]
+
+
+def test_in_wider_cells_an_arm_is_as_rested_as_it_was() -> None:
+    cells = Cells(3, max_delay=1)
+    cells.credit(Block((0, 1)), Outcome([1.0, 0.0], [0.0, 0.0]))
+    cells.widen(5)
+    assert cells.delays() == [2, 1, 6]
+
+
+def test_where_delays_do_not_matter_their_bound_is_0() -> None:
+    assert delay_bound(None) == 0
+    assert JointRanking(2, max_delay=None).cells.counts.shape == (2, 1)
 
 
 def test_ties_go_to_more_rest() -> None:
