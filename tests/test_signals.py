@@ -11,6 +11,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -82,9 +83,14 @@ class Command:
         while left := list(self.processes()):
             if time.monotonic() > deadline:
                 yield f"left behind: {[read(place / 'cmdline') for place in left]}"
-                os.killpg(self.process.pid, signal.SIGKILL)
-                break
+                self.kill()
             time.sleep(0.02)
+
+    def kill(self) -> None:
+        """Kill what is left of it."""
+        if any(self.processes()):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(SECONDS)
 
     def faults(self, number: signal.Signals) -> Iterator[str]:
@@ -98,6 +104,22 @@ class Command:
             yield "noise"
         if not re.fullmatch(rf"fallow: {SIGNALS[number]}[^\n]*\n" if is_caught else "", errors):
             yield "not one line"
+
+
+Start = Callable[..., Command]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts commands, none of which outlives its test."""
+    with ExitStack() as stack:
+
+        def start_command(words: list[str], **environment: str) -> Command:
+            started = Command(words, tmp_path, **environment)
+            stack.callback(started.kill)
+            return started
+
+        yield start_command
 
 
 def read(path: Path) -> bytes:
@@ -172,6 +194,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], di
 @pytest.mark.parametrize(("name", "chain"), CHAINS)
 def test_signals_end_a_command_and_the_next_start_goes_on(
     tmp_path: Path,
+    start: Start,
     undisturbed: Callable[[Kind], dict[str, bytes]],
     name: str,
     chain: int,
@@ -182,7 +205,7 @@ def test_signals_end_a_command_and_the_next_start_goes_on(
     for place, moment in enumerate(kind.moments):
         number, send = WAYS[(place + chain) % len(WAYS)]
         cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if moment is COMPILE else {}
-        started = Command(words, tmp_path, **cache)
+        started = start(words, **cache)
         started.wait_until(lambda: moment.ready(started, folder))  # noqa: B023
         time.sleep(random.uniform(0, moment.later))
         send(started.process.pid, number)
@@ -193,26 +216,28 @@ def test_signals_end_a_command_and_the_next_start_goes_on(
         kept = kept_runs(file, folder)
         assert kept >= (int(said[1]) if said else 0)
         assert kept > 0 or moment is not SAVING or number not in SIGNALS
-    last = Command(words, tmp_path)
-    assert last.process.wait(100) == 0, last.errors.read_text()
+    last = start(words)
+    assert last.process.wait(300) == 0, last.errors.read_text()
     assert contents(folder) == undisturbed(kind)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_installed_command_answers_while_it_is_imported(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, start: Start, number: signal.Signals
 ) -> None:
-    started = Command([str(Path(sys.executable).with_name("fallow")), "catalog"], tmp_path)
+    started = start([str(Path(sys.executable).with_name("fallow")), "catalog"])
     started.wait_until(lambda: IMPORT.ready(started, tmp_path))
     os.killpg(started.process.pid, number)
     assert not list(started.faults(number)), started.errors.read_text()
 
 
 @pytest.mark.parametrize("name", ["processes", "cluster"])
-def test_workers_do_not_get_ctrl_c_from_their_first_moment(tmp_path: Path, name: str) -> None:
+def test_workers_do_not_get_ctrl_c_from_their_first_moment(
+    tmp_path: Path, start: Start, name: str
+) -> None:
     kind = KINDS[name]
     words = command("run", kind.spec(tmp_path), *kind.options, "--out", tmp_path / "out")
-    started = Command(words, tmp_path)
+    started = start(words)
     started.wait_until(lambda: len(started.workers()) == 2)
     for worker in started.workers():
         blocked = re.search(rb"SigBlk:\s+(\w+)", read(worker / "status"))
@@ -250,20 +275,21 @@ BaseProcess.start = start_and_signal
 @pytest.mark.parametrize("name", ["processes", "cluster"])
 def test_a_signal_between_the_starts_of_two_workers(
     tmp_path: Path,
+    start: Start,
     signal_at_second_start: Callable[[signal.Signals], str],
     name: str,
     number: signal.Signals,
 ) -> None:
     kind = KINDS[name]
     words = command("run", kind.spec(tmp_path), *kind.options, "--out", tmp_path / "out")
-    started = Command(words, tmp_path, PYTHONPATH=signal_at_second_start(number))
-    started.wait_until(lambda: bool(started.workers()))
+    started = start(words, PYTHONPATH=signal_at_second_start(number))
+    started.process.wait(100)  # for ever, once
     faults = list(started.faults(number))
     assert not faults, started.errors.read_text() + started.output.read_text()
 
 
 def test_ctrl_c_between_the_starts_of_two_workers_of_a_program(
-    tmp_path: Path, signal_at_second_start: Callable[[signal.Signals], str]
+    start: Start, signal_at_second_start: Callable[[signal.Signals], str]
 ) -> None:
     """It is a KeyboardInterrupt as anywhere else, and the next study has workers."""
     program = """\
@@ -279,7 +305,7 @@ for _ in range(2):
         print("interrupted")
 """
     path = signal_at_second_start(signal.SIGINT) + os.pathsep + str(Path(__file__).parent)
-    started = Command([sys.executable, "-c", program], tmp_path, PYTHONPATH=path)
+    started = start([sys.executable, "-c", program], PYTHONPATH=path)
     assert started.process.wait(100) == 0, started.errors.read_text()
     assert started.output.read_text() == "interrupted\ndone\n"
     assert started.errors.read_text() == ""
