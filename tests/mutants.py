@@ -195,7 +195,12 @@ def run_tests(folder: Path, tests: list[str], seconds: int = PROCESSOR_SECONDS) 
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *words, *tests],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
+            "NUMBA_BOUNDSCHECK": "1",
+            "OMP_NUM_THREADS": "1",
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -258,8 +263,8 @@ def main() -> None:
     chosen = sample(every, options.count, options.seed)
     with tempfile.TemporaryDirectory() as folder:
         original = Path(folder)
-        shutil.copytree(PACKAGE, original / "fallow")
-        # The tests must pass without a change; this also compiles all kernels.
+        shutil.copytree(PACKAGE, original / "fallow", ignore=shutil.ignore_patterns("__pycache__"))
+        # The tests must pass without a change; this also compiles all kernels, with checked bounds.
         tests = dict.fromkeys(test for file in files for test in tests_of(file))
         failed = run_tests(original, list(tests), seconds=10 * PROCESSOR_SECONDS)
         if failed is not None:
