@@ -24,7 +24,7 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 # For the night, some twenty minutes on two cores: ten times as many hostile states, files and options
 # as `make test`, and 133 signals in place of 14.
