@@ -331,3 +331,16 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match="must be a TOML file"):
         Instance.load(path)
+
+
+def test_what_could_not_be_read_back_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = Instance([[0.25, 0.5]])
+    size = len(instance.to_toml())
+    monkeypatch.setattr("fallow.instance.MAX_BYTES", size)
+    instance.save(tmp_path / "small.toml")
+    monkeypatch.setattr("fallow.instance.MAX_BYTES", size - 1)
+    with pytest.raises(ValueError, match=f"as TOML, in bytes, must be at most {size - 1}, got"):
+        instance.save(tmp_path / "large.toml")
+    assert not (tmp_path / "large.toml").exists()

@@ -20,7 +20,7 @@ from fallow import checks
 from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import Decay
-from fallow.toml import read_toml
+from fallow.toml import MAX_BYTES, read_toml
 
 DecayOrValues = Decay | Sequence[float]
 """A decay f, or its values f(1), f(2), ..."""
@@ -172,8 +172,13 @@ class Instance:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write the instance to a TOML file that `Instance.load` reads back exactly."""
-        Path(path).write_bytes(self.to_toml().encode("utf-8"))
+        """Write the instance to a TOML file that `Instance.load` reads back exactly.
+
+        A table that is too large for that, with more than some three million means, is refused.
+        """
+        content = self.to_toml().encode("utf-8")
+        checks.at_most("the size of the instance as TOML, in bytes,", len(content), MAX_BYTES)
+        Path(path).write_bytes(content)
 
     def to_toml(self) -> str:
         """Return the instance as TOML: its names and its table of means, one line an arm.
