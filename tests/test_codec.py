@@ -272,6 +272,14 @@ def test_a_learner_must_choose_learn_and_keep_its_arguments() -> None:
         Forgetful(2).state()
 
 
+def test_a_class_that_load_could_not_find_is_not_saved() -> None:
+    class Local(Drawing):
+        pass
+
+    with pytest.raises(ValueError, match=r"Local must be a class of its module to be saved"):
+        Local(2).state()
+
+
 def test_learners_within_learners_are_saved_with_them() -> None:
     learner = RankThenCut(2, 100, budget=0)
     state = told(learner).state()

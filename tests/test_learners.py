@@ -189,6 +189,13 @@ def test_calibration_costs_at_most_twice_the_pulls_when_groups_are_full() -> Non
         assert sum(block.pulls for block in blocks) == 2 * plain.ask().pulls
 
 
+def test_the_width_is_infinite_until_all_arms_were_sampled() -> None:
+    ranker = BanditRanker(2, delta=0.1)
+    assert ranker.width == math.inf
+    ranker.tell(ranker.ask(), Outcome([1.0, 0.0], [0.0, 0.0]))
+    assert ranker.width == pytest.approx(math.sqrt(math.log(2 * 2 * 1 * 2 / 0.1) / 2))
+
+
 def test_frugal_calibration_wastes_no_pull_while_enough_arms_are_active() -> None:
     ranker = BanditRanker(6, 0.1, max_delay=4, frugal=True)
     assert ranker.ask() == Block((0, 1, 2, 3, 4, 5), 1)

@@ -97,6 +97,8 @@ CASES: list[tuple[str, str, Any, str]] = [
     ("bandit-ranker", "_left", 0, "_left must be a whole number from 1 to"),
     ("bandit-ranker", "done", True, "done must be False, got True"),
     ("bandit-ranker", "active", [0, 1], "active must hold the arms without a place"),
+    ("bandit-ranker", "active", [0, 1, 2, 3, HUGE], r"active\[4\] must be .* from 0 to 3"),
+    ("bandit-ranker", "active", [3, 2, 1, 0], "active must rise"),
     ("doubling", "left", -5, "left must be a whole number from 1 to"),
     ("doubling", "horizon", 300, "horizon must be 256, got 300"),
     ("ghost", "_pending", block([0], 7), "_pending must be Block"),

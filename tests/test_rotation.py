@@ -165,6 +165,14 @@ def test_in_wider_cells_an_arm_is_as_rested_as_it_was() -> None:
     assert cells.delays() == [2, 1, 6]
 
 
+def test_cells_are_not_widened_beyond_what_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = Cells(arms=2, max_delay=3)
+    monkeypatch.setattr("fallow.checks.MAX_VALUES", 11)
+    with pytest.raises(ValueError, match=r"at most 11 values, got 12 \(2 arms x 6 delays\)"):
+        cells.widen(max_delay=5)
+    assert cells.counts.shape == (2, 4)
+
+
 def test_where_delays_do_not_matter_their_bound_is_0() -> None:
     assert delay_bound(None) == 0
     assert JointRanking(2, max_delay=None)._cells.counts.shape == (2, 1)
