@@ -1,0 +1,284 @@
+"""Kernels against plain Python, written from what they say they return, on small random inputs."""
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from learner_contract import HORIZON, INSTANCE, MAKERS, Spy
+
+from fallow import Outcome, RankingUCB, simulate
+from fallow.arrays import FloatArray, IntArray
+from fallow.kernels import bandits, beam, blocks, bounds, confidence, cycles
+from fallow.learners import UCB1
+from fallow.protocol import has_compiled_loop
+from fallow.rewards import Rewards
+
+COMPILED = [name for name, make in MAKERS.items() if has_compiled_loop(make())]
+
+
+def tables(count: int, arms: int, width: int) -> Iterator[tuple[np.random.Generator, FloatArray]]:
+    """Random tables of means that rise with the delay, and what else to draw from."""
+    for seed in range(count):
+        generator = np.random.default_rng(seed)
+        shape = generator.integers(1, arms + 1), generator.integers(1, width + 1)
+        means = np.sort(generator.random(shape), axis=1)
+        means.setflags(write=False)
+        yield generator, means
+
+
+# Bandits
+
+
+@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("rewards", ["none", "bernoulli"])
+@pytest.mark.parametrize("log", [7, 2**15])
+def test_a_compiled_loop_plays_on_as_its_object_does(
+    monkeypatch: pytest.MonkeyPatch, name: str, rewards: Rewards, log: int
+) -> None:
+    """Both have learned something before; the log is full often, or never."""
+    monkeypatch.setitem(simulate.__globals__, "LOG", log)
+    looped, asked = MAKERS[name](), MAKERS[name]()
+    for learner in (looped, asked):
+        generator = np.random.default_rng(0)
+        for _ in range(300):
+            block = learner.ask()
+            first, rest = generator.integers(0, 2, (2, len(block.arms))).tolist()
+            learner.tell(block, Outcome(first, [(block.plays > 1) * earned for earned in rest]))
+    runs = [simulate(INSTANCE, learner, HORIZON, 9, rewards) for learner in (looped, Spy(asked))]
+    rounds = np.arange(HORIZON + 1)
+    assert (runs[0].expected_reward(rounds) == runs[1].expected_reward(rounds)).all()
+    assert (runs[0].switches(rounds) == runs[1].switches(rounds)).all()
+    assert looped.state() == asked.state()
+
+
+@pytest.mark.parametrize("build", [UCB1, lambda arms: RankingUCB(range(arms))])
+def test_where_rounding_decides_the_compiled_ucb_does_as_its_object(
+    build: Callable[[int], Any],
+) -> None:
+    """Statistics of two options whose indices are equal but for rounding."""
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        learner = build(2)
+        counts, sums, total = learner._statistics[:3]
+        counts[:] = generator.integers(20, 40, 2)
+        total[0] = counts.sum()
+        sums[:] = counts * (1 - np.sqrt(2 * math.log(total[0]) / counts))
+        last_arm = learner.ask().arms[-1]
+        table = bandits.Table(INSTANCE.means[:2], np.full(2, -4), np.zeros(2, np.int64))
+        log = bandits.Log(np.empty(1, np.int32), np.empty(1, np.int64))
+        assert learner.play_compiled(table, 4, False, generator, log) == 1
+        assert log.numbers[0] == last_arm
+
+
+# Beam
+
+
+def aged(delays: tuple[int, ...], pulled: int, rested: int) -> tuple[int, ...]:
+    """The delays after a pull."""
+    return tuple(1 if arm == pulled else min(d + 1, rested) for arm, d in enumerate(delays))
+
+
+def beam_score(
+    means: FloatArray, values: FloatArray, price: float, rounds: int, width: int, branches: int
+) -> float:
+    """Net reward plus value of all arms at the end of the best path; vectors are tuples."""
+    arms, rested = means.shape
+    kept = {(rested,) * arms: 0.0}
+    score = math.nan
+    for _ in range(rounds):
+        candidates = []
+        for delays, earned in kept.items():
+            children = []
+            for arm in range(arms):
+                after = aged(delays, arm, rested)
+                net = earned + means[arm, delays[arm] - 1] - price
+                worth = sum(values[other, after[other] - 1] for other in range(arms))
+                children.append((net + worth, net, after))
+            candidates += sorted(children)[-branches:]
+        kept = {}
+        candidates.sort(reverse=True)
+        for _, net, after in candidates:
+            if len(kept) < width:
+                kept.setdefault(after, net)
+        score = candidates[0][0]
+    return score
+
+
+def test_a_beam_keeps_the_best_distinct_delay_vectors() -> None:
+    """Over values without ties: those of the relaxed problem have many."""
+    for generator, means in tables(60, arms=5, width=6):
+        values = generator.random(means.shape)
+        price = generator.random()
+        rounds, width, branches = (int(generator.integers(1, most)) for most in (24, 6, 4))
+        path = beam.beam_path(means, values, price, rounds, width, branches)
+        arms, rested = means.shape
+        delays, score = (rested,) * arms, 0.0
+        for arm in path:
+            score += means[arm, delays[arm] - 1] - price
+            delays = aged(delays, arm, rested)
+        score += sum(values[arm, delays[arm] - 1] for arm in range(arms))
+        assert score == pytest.approx(
+            beam_score(means, values, price, rounds, width, branches), abs=1e-12
+        )
+
+
+def test_relaxed_values_are_of_the_best_later_pull_or_of_none() -> None:
+    for generator, means in tables(40, arms=4, width=5):
+        arms, width = means.shape
+        price = 1.2 * generator.random()
+        surplus = generator.choice([0.0, 0.01, 0.2, 1.0], arms)
+        values = beam.relaxed_values(means, price, surplus)
+        for arm in range(arms):
+            for tau in range(1, width + 1):
+                later = [
+                    means[arm, t - 1] - price - surplus[arm] * (t - tau)
+                    for t in range(tau, width + 1)
+                ]
+                never = [0.0] if surplus[arm] == 0 else []
+                assert values[arm, tau - 1] == pytest.approx(max(later + never), abs=1e-12)
+
+
+# Blocks
+
+
+def worth_of(values: FloatArray, price: float, length: int, arm: int, last: int, now: int) -> float:
+    """The most that an arm scores from `now` on less the price of its pulls, over all subsets."""
+    best = -math.inf
+    for pulls in range(length - now + 1):
+        for rounds in combinations(range(now, length), pulls):
+            before = [last, *rounds] if last >= 0 else [*rounds]
+            gaps = np.minimum(np.diff(np.array(before, int)), values.shape[1])
+            best = max(best, float(values[arm, gaps - 1].sum()) - price * pulls)
+    return best
+
+
+def block_values(seed: int) -> tuple[FloatArray, int]:
+    """Random values by arm and gap, and the length of a block."""
+    generator = np.random.default_rng(seed)
+    values = generator.random((generator.integers(1, 4), generator.integers(1, 5)))
+    return values, int(generator.integers(2, 6))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_arms_are_worth_the_best_of_their_pulls_at_a_price_with_a_small_bound(seed: int) -> None:
+    values, length = block_values(seed)
+    arms = range(len(values))
+    price, worth = blocks._best_price(values, length)
+    for arm in arms:
+        for now in range(length + 1):
+            for last in range(-1, now):
+                expected = worth_of(values, price, length, arm, last, now)
+                assert worth[arm, last + 1, now] == pytest.approx(expected, abs=1e-12)
+
+    def bound(price: float) -> float:
+        return price * length + sum(worth_of(values, price, length, arm, -1, 0) for arm in arms)
+
+    assert blocks._bound(values, price, worth) == pytest.approx(bound(price), abs=1e-12)
+    prices = np.linspace(-values.max(), values.max(), 41)
+    assert bound(price) <= min(map(bound, prices)) + 1e-4
+
+
+def last_pulls(block: list[int], arms: int) -> IntArray:
+    """The place of each arm's last pull, -1 if it has none."""
+    return np.array([max([-1, *np.flatnonzero(np.equal(block, arm))]) for arm in range(arms)])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_block_is_bounded_by_its_score_and_what_all_arms_are_worth_after_it(seed: int) -> None:
+    values, length = block_values(seed)
+    arms = len(values)
+    price, worth = blocks._best_price(values, length)
+    found = np.zeros((length, arms))
+    for place in range(length):
+        begun = np.random.default_rng(seed).integers(0, arms, place).tolist()
+        score = reference.block_score(values.tolist(), begun)
+        last = last_pulls(begun, arms)
+        blocks._bound_children(values, worth, price, last, place, score, found)
+        for arm in range(arms):
+            block = [*begun, arm]
+            expected = reference.block_score(values.tolist(), block) + price * (length - place - 1)
+            for other, since in enumerate(last_pulls(block, arms)):
+                expected += worth_of(values, price, length, other, since, place + 1)
+            assert found[place, arm] == pytest.approx(expected, abs=1e-12)
+
+
+# Bounds
+
+
+def rate(row: FloatArray, price: float) -> tuple[float, float]:
+    """An arm's best surplus and its rate of pulls."""
+    best = max((value - price) / delay for delay, value in enumerate(row, 1))
+    if best <= 0:
+        return 0.0, 0.0
+    return best, max(
+        1 / delay for delay, value in enumerate(row, 1) if (value - price) / delay == best
+    )
+
+
+def test_below_the_clearing_price_the_arms_ask_for_more_than_a_pull_a_round() -> None:
+    for generator, means in tables(40, arms=4, width=5):
+        price = generator.random()
+        surplus, rates = bounds.best_delays(means, price)
+        assert [*zip(surplus, rates, strict=True)] == [rate(row, price) for row in means]
+        clearing = bounds.clearing_price(means)
+        assert sum(rate(row, clearing)[1] for row in means) <= 1
+        below = np.nextafter(clearing, -np.inf)
+        assert sum(rate(row, below)[1] for row in means) > 1 or below == -1
+
+
+def test_what_is_worth_nothing_has_a_price_of_zero() -> None:
+    assert str(bounds.clearing_price(np.zeros((2, 3)))) == "0.0"  # and not -0.0
+
+
+# Confidence
+
+
+def test_where_every_reward_was_the_same_bounds_are_exact() -> None:
+    assert confidence.upper_bound(7, 1.0, 2.0) == 1
+    assert confidence.lower_bound(7, 0.0, 2.0) == 0
+    for level in (2e-13, 0.1, 3.0, 300.0):
+        upper = confidence.upper_bound(2, 0.0, level)
+        assert upper == pytest.approx(1 - math.exp(-level / 2), rel=0, abs=1e-15)
+
+
+# Cycles
+
+
+def searched(means: FloatArray, cycle: list[int], max_moves: int) -> list[int]:
+    """The cycle of local search, from the gain of every changed cycle."""
+    arms = len(means)
+    moves = position = unimproved = 0
+    while unimproved < len(cycle) and moves < max_moves:
+        position %= len(cycle)
+        length = len(cycle)
+        changed = [[*cycle[:position], arm, *cycle[position + 1 :]] for arm in range(arms)]
+        changed += [[*cycle[:position], arm, *cycle[position:]] for arm in range(arms)]
+        changed += [cycle[:position] + cycle[position + 1 :]]
+        for other in range(position + 1, length):
+            swapped = cycle.copy()
+            swapped[position], swapped[other] = cycle[other], cycle[position]
+            changed.append(swapped)
+        gains = [
+            reference.cycle_total(means.tolist(), each) / len(each) if each else -1.0
+            for each in changed
+        ]
+        moves += len(changed)
+        best = int(np.argmax(gains))
+        if gains[best] > gains[cycle[position]] + 1e-12:
+            cycle, unimproved = changed[best], 0
+        else:
+            unimproved += 1
+        position += 1 + len(cycle) - length
+    return cycle
+
+
+def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> None:
+    for generator, means in tables(30, arms=4, width=5):
+        cycle = generator.integers(0, len(means), generator.integers(1, 6))
+        for max_moves in range(40):
+            found = cycles.local_search(means, cycle, max_moves)
+            assert found.tolist() == searched(means, cycle.tolist(), max_moves)
