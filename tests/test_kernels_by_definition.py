@@ -12,7 +12,17 @@ from learner_contract import HORIZON, INSTANCE, MAKERS, Spy
 
 from fallow import Outcome, RankingUCB, simulate
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import bandits, beam, blocks, bounds, confidence, cycles
+from fallow.kernels import (
+    bandits,
+    beam,
+    blocks,
+    bounds,
+    confidence,
+    cycles,
+    indices,
+    knapsack,
+    lookahead,
+)
 from fallow.learners import UCB1
 from fallow.protocol import has_compiled_loop
 from fallow.rewards import Rewards
@@ -282,3 +292,69 @@ def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> 
         for max_moves in range(40):
             found = cycles.local_search(means, cycle, max_moves)
             assert found.tolist() == searched(means, cycle.tolist(), max_moves)
+
+
+# Indices
+
+
+def followed(table: FloatArray, max_rounds: int) -> list[int]:
+    """The pulls between two equal delay vectors, looked for after 0, 1, 3, 7, ... rounds."""
+    arms, rested = table.shape
+    vectors, pulls = [(rested,) * arms], []
+    for _ in range(max_rounds):
+        pulls.append(int(np.argmax([table[arm, d - 1] for arm, d in enumerate(vectors[-1])])))
+        vectors.append(aged(vectors[-1], pulls[-1], rested))
+    kept, patience = 0, 1
+    while True:
+        end = kept + patience
+        last = 2 * patience > max_rounds - end  # too few rounds are left to look twice as far
+        for now in range(kept + 1, (max_rounds if last else end) + 1):
+            if vectors[now] == vectors[kept]:
+                return pulls[kept:now]
+        if last:
+            return pulls[kept:]
+        kept, patience = end, 2 * patience
+
+
+def test_an_index_is_followed_until_the_delays_repeat() -> None:
+    for generator, means in tables(60, arms=5, width=6):
+        for table in (means, generator.choice([0.2, 0.5, 0.7], means.shape)):
+            for max_rounds in (1, 2, 3, 7, 8, 20, 100):
+                found = indices.follow(table, max_rounds).tolist()
+                assert found == followed(table, max_rounds)
+
+
+# Knapsack
+
+
+def test_what_is_worth_nothing_is_left_out_of_the_knapsack() -> None:
+    values = np.array([[0.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
+    assert knapsack.best_choices(values, np.array([2, 1]), 4).tolist() == [-1, 1, -1]
+
+
+# Lookahead
+
+
+def test_further_pulls_are_bounded_by_the_best_cell_that_each_can_meet() -> None:
+    for generator, means in tables(40, arms=4, width=5):
+        arms, width = means.shape
+        covariances = generator.random((arms, width, width))
+        delays = generator.integers(1, width + 2, arms)
+        depth, scale = int(generator.integers(1, 7)), generator.random()
+        deviations = np.sqrt(covariances.diagonal(axis1=1, axis2=2))
+        expected = [0.0]
+        for place in range(depth - 1, -1, -1):
+            cells = [
+                means[arm, min(delay, width) - 1] + scale * deviations[arm, min(delay, width) - 1]
+                for arm in range(arms)
+                for delay in [*range(1, place + 1), delays[arm] + place]
+            ]
+            expected.insert(0, expected[0] + max(cells))
+        found = lookahead._largest_ahead(means, covariances, delays, depth, scale)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_of_equal_sequences_the_first_in_the_order_of_arms_is_taken() -> None:
+    means, covariances = np.full((3, 2), 0.5), np.zeros((3, 2, 2))
+    found = lookahead.best_sequence(means, covariances, np.array([2, 2, 2]), 3, 1.0)
+    assert found.tolist() == [0, 0, 0]
