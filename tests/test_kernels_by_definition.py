@@ -163,6 +163,13 @@ def test_a_block_is_bounded_by_its_score_and_what_all_arms_are_worth_after_it(se
             assert found[place, arm] == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_search_for_blocks_ends_after_its_steps() -> None:
+    """The first block is found after as many steps as it has pulls."""
+    values = np.array([[0.1, 0.1], [0.8, 0.9]])
+    assert blocks.best_block(values, 4, 3).tolist() == [0, 0, 0, 0]
+    assert blocks.best_block(values, 4, 4).tolist() == [1, 1, 1, 1]
+
+
 # Bounds
 
 
