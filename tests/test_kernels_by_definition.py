@@ -1,12 +1,12 @@
 """Kernels against plain Python, written from what they say they return, on small random inputs."""
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 import pytest
 import reference
+from helpers import random_tables
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import (
@@ -14,22 +14,10 @@ from fallow.kernels import (
     blocks,
     bounds,
     confidence,
-    cycles,
     indices,
     knapsack,
     lookahead,
 )
-
-
-def tables(count: int, arms: int, width: int) -> Iterator[tuple[np.random.Generator, FloatArray]]:
-    """Random tables of means that rise with the delay, and what else to draw from."""
-    for seed in range(count):
-        generator = np.random.default_rng(seed)
-        shape = generator.integers(1, arms + 1), generator.integers(1, width + 1)
-        means = np.sort(generator.random(shape), axis=1)
-        means.setflags(write=False)
-        yield generator, means
-
 
 # Beam
 
@@ -67,7 +55,7 @@ def beam_score(
 
 def test_a_beam_keeps_the_best_distinct_delay_vectors() -> None:
     """Over values without ties: those of the relaxed problem have many."""
-    for generator, means in tables(60, arms=5, width=6):
+    for generator, means in random_tables(60, arms=5, width=6):
         values = generator.random(means.shape)
         price = generator.random()
         rounds, width, branches = (int(generator.integers(1, most)) for most in (24, 6, 4))
@@ -84,7 +72,7 @@ def test_a_beam_keeps_the_best_distinct_delay_vectors() -> None:
 
 
 def test_relaxed_values_are_of_the_best_later_pull_or_of_none() -> None:
-    for generator, means in tables(40, arms=4, width=5):
+    for generator, means in random_tables(40, arms=4, width=5):
         arms, width = means.shape
         price = 1.2 * generator.random()
         surplus = generator.choice([0.0, 0.01, 0.2, 1.0], arms)
@@ -184,7 +172,7 @@ def rate(row: FloatArray, price: float) -> tuple[float, float]:
 
 
 def test_below_the_clearing_price_the_arms_ask_for_more_than_a_pull_a_round() -> None:
-    for generator, means in tables(40, arms=4, width=5):
+    for generator, means in random_tables(40, arms=4, width=5):
         price = generator.random()
         surplus, rates = bounds.best_delays(means, price)
         assert [*zip(surplus, rates, strict=True)] == [rate(row, price) for row in means]
@@ -204,48 +192,17 @@ def test_what_is_worth_nothing_has_a_price_of_zero() -> None:
 def test_where_every_reward_was_the_same_bounds_are_exact() -> None:
     assert confidence.upper_bound(7, 1.0, 2.0) == 1
     assert confidence.lower_bound(7, 0.0, 2.0) == 0
+    assert confidence.upper_bound(0, 0.0, 2.0) == 1
     for level in (2e-13, 0.1, 3.0, 300.0):
         upper = confidence.upper_bound(2, 0.0, level)
         assert upper == pytest.approx(1 - math.exp(-level / 2), rel=0, abs=1e-15)
 
 
-# Cycles
-
-
-def searched(means: FloatArray, cycle: list[int], max_moves: int) -> list[int]:
-    """The cycle of local search, from the gain of every changed cycle."""
-    arms = len(means)
-    moves = position = unimproved = 0
-    while unimproved < len(cycle) and moves < max_moves:
-        position %= len(cycle)
-        length = len(cycle)
-        changed = [[*cycle[:position], arm, *cycle[position + 1 :]] for arm in range(arms)]
-        changed += [[*cycle[:position], arm, *cycle[position:]] for arm in range(arms)]
-        changed += [cycle[:position] + cycle[position + 1 :]]
-        for other in range(position + 1, length):
-            swapped = cycle.copy()
-            swapped[position], swapped[other] = cycle[other], cycle[position]
-            changed.append(swapped)
-        gains = [
-            reference.cycle_total(means.tolist(), each) / len(each) if each else -1.0
-            for each in changed
-        ]
-        moves += len(changed)
-        best = int(np.argmax(gains))
-        if gains[best] > gains[cycle[position]] + 1e-12:
-            cycle, unimproved = changed[best], 0
-        else:
-            unimproved += 1
-        position += 1 + len(cycle) - length
-    return cycle
-
-
-def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> None:
-    for generator, means in tables(30, arms=4, width=5):
-        cycle = generator.integers(0, len(means), generator.integers(1, 6))
-        for max_moves in range(40):
-            found = cycles.local_search(means, cycle, max_moves)
-            assert found.tolist() == searched(means, cycle.tolist(), max_moves)
+@pytest.mark.parametrize("counts", [[1.0, 20.0], [20.0, 1.0]])
+def test_a_single_sample_can_tell_a_rise(counts: list[float]) -> None:
+    sums = np.array([[0.0, counts[1]]])
+    assert confidence.rises(np.array([counts]), sums, 0.5)
+    assert not confidence.rises(np.array([counts]), sums, 5.0)
 
 
 # Indices
@@ -271,7 +228,7 @@ def followed(table: FloatArray, max_rounds: int) -> list[int]:
 
 
 def test_an_index_is_followed_until_the_delays_repeat() -> None:
-    for generator, means in tables(60, arms=5, width=6):
+    for generator, means in random_tables(60, arms=5, width=6):
         for table in (means, generator.choice([0.2, 0.5, 0.7], means.shape)):
             for max_rounds in (1, 2, 3, 7, 8, 20, 100):
                 found = indices.follow(table, max_rounds).tolist()
@@ -290,7 +247,7 @@ def test_what_is_worth_nothing_is_left_out_of_the_knapsack() -> None:
 
 
 def test_further_pulls_are_bounded_by_the_best_cell_that_each_can_meet() -> None:
-    for generator, means in tables(40, arms=4, width=5):
+    for generator, means in random_tables(40, arms=4, width=5):
         arms, width = means.shape
         covariances = generator.random((arms, width, width))
         delays = generator.integers(1, width + 2, arms)
