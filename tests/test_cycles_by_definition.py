@@ -77,9 +77,9 @@ def searched(means: FloatArray, cycle: list[int], max_moves: int) -> list[int]:
 
 
 def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> None:
-    for generator, means in random_tables(30, arms=4, width=5):
+    for generator, means in random_tables(60, arms=4, width=5):
         cycle = generator.integers(0, len(means), generator.integers(1, 6))
-        for max_moves in range(40):
+        for max_moves in [*range(40), 10_000]:
             found = cycles.local_search(means, cycle, max_moves)
             assert found.tolist() == searched(means, cycle.tolist(), max_moves)
 
