@@ -265,6 +265,19 @@ def test_further_pulls_are_bounded_by_the_best_cell_that_each_can_meet() -> None
         assert found == pytest.approx(expected, abs=1e-12)
 
 
+def test_pulls_of_an_arm_vary_together() -> None:
+    """Deviations outweigh the means here, so covariances decide between sequences."""
+    for generator, means in random_tables(60, arms=3, width=4):
+        arms, width = means.shape
+        factors = generator.normal(size=(arms, width, 2))
+        covariances = factors @ factors.transpose(0, 2, 1)
+        delays = generator.integers(1, width + 2, arms)
+        found = lookahead.best_sequence(means, covariances, delays, 4, 3.0).tolist()
+        table = means.tolist(), covariances.tolist(), delays.tolist()
+        best = reference.best_sequence_value(*table, 4, 3.0)
+        assert reference.sequence_value(*table, found, 3.0) == pytest.approx(best, abs=1e-9)
+
+
 def test_of_equal_sequences_the_first_in_the_order_of_arms_is_taken() -> None:
     means, covariances = np.full((3, 2), 0.5), np.zeros((3, 2, 2))
     found = lookahead.best_sequence(means, covariances, np.array([2, 2, 2]), 3, 1.0)
