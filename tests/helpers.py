@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 from typer import Typer
 from typer.testing import CliRunner
 
 from fallow import Block, Outcome
+from fallow.arrays import FloatArray
 from fallow.cli import app
 from fallow.studies.read import load_spec
 from fallow.studies.run import Progress, Watcher, run
@@ -68,6 +70,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return tallies and rows, without those set aside."""
     paths = (*folder.glob("tally-*.bin"), *folder.glob("rows-*.parquet"))
     return {path.name: path.read_bytes() for path in paths}
+
+
+def random_tables(
+    count: int, arms: int, width: int
+) -> Iterator[tuple[np.random.Generator, FloatArray]]:
+    """Random tables of means that rise with the delay, and what else to draw from."""
+    for seed in range(count):
+        generator = np.random.default_rng(seed)
+        shape = generator.integers(1, arms + 1), generator.integers(1, width + 1)
+        means = np.sort(generator.random(shape), axis=1)
+        means.setflags(write=False)
+        yield generator, means
 
 
 class Recorder(Watcher):
