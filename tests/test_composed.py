@@ -8,6 +8,7 @@ import pytest
 
 from fallow import Block, Instance, LowSwitch, Outcome, catalog, learners, simulate
 from fallow.learners import Doubling, RankingUCB2, RankThenCut
+from fallow.learners.registry import learner_factory
 from fallow.studies.engine import Part, play_parts
 from fallow.studies.read import load_spec
 from fallow.studies.spec import Spec
@@ -178,3 +179,20 @@ def test_options_are_the_learners_own() -> None:
     assert learner.learner.parameters()["order"] == (2, 0, 1)
     ranged = Doubling(LowSwitch, order=range(3))
     assert learners.load(ranged.state()).state() == ranged.state()
+
+
+def test_a_horizon_of_one_round_is_enough() -> None:
+    assert RankThenCut(2, horizon=1).ask().plays >= 1
+
+
+def test_names_in_options_are_text_of_some_length() -> None:
+    for name in (5, "x" * 101):
+        options: Any = {name: 1}
+        make = learner_factory("doubling", 100, {"options": options})
+        with pytest.raises(ValueError, match="a name in options must be"):
+            make(catalog.figure3(), 0)
+
+
+def test_the_bound_on_delays_that_learners_are_told_is_at_least_one() -> None:
+    made: Any = learner_factory("rotation", 100)(Instance([[0.5, 0.5], [0.4, 0.4]]), 0)
+    assert made.max_delay == 1

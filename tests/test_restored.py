@@ -135,6 +135,25 @@ def test_a_learner_within_another_is_the_one_that_was_made() -> None:
         load(doubled)
 
 
+def test_the_block_of_low_switch_is_of_its_policy_and_long_enough_to_count() -> None:
+    learner = LowSwitch([2, 0, 1], 1000)
+    learner.ask()
+    for pending, message in (
+        (block([1], 6), r"_pending\.arms must be \(2,\), got \(1,\)"),
+        (block([2, 0], 6), r"_pending\.arms must be 1, got 2"),
+        (block([2], 1), r"_pending\.plays must be a whole number from 2"),
+    ):
+        state = through_json(learner.state())
+        progress: Any = state["progress"]
+        progress["_pending"] = pending
+        with pytest.raises(ValueError, match=message):
+            load(state)
+    alone = LowSwitch([0], horizon=1)
+    assert alone.ask().plays == 1
+    restored: Any = load(alone.state())
+    assert restored.ask() == alone.ask()
+
+
 def test_a_plan_in_a_state_is_a_plan() -> None:
     state = Follow(ghost(INSTANCE)).state()
     for key, value, message in (

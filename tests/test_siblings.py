@@ -19,7 +19,7 @@ from fallow.learners import ExploreThenCommit, ISICombUCB1, Lookahead, UCBGreedy
 from fallow.learners.registry import learner_factory
 from fallow.planners import greedy
 from fallow.planners.interleaved import drawn_periods, due, interleaved
-from fallow.protocol import Learner
+from fallow.protocol import Learner, own_generator
 
 
 class UniformlyRandom:
@@ -356,3 +356,23 @@ def test_small_and_worthless_instances_can_be_played(name: str, table: list[list
 def test_bad_parameters_are_named(build: Callable[[], Learner], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_explore_then_commit_draws_its_cycle_from_the_averages() -> None:
+    """With a short horizon most cells have one sample, which must count for what it is."""
+    instance = catalog.random_geometric(arms=3, max_delay=2, seed=4)
+    learner = ExploreThenCommit(3, 2, horizon=1, seed=5)
+    simulate(instance, learner, 500, seed=0, rewards="none")
+    counts, sums = learner._cells.counts, learner._cells.sums
+    assert (counts == 1).any()
+    averages = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    assert learner.cycle == interleaved(averages, own_generator(5))
+
+
+def test_explore_then_commit_says_how_far_it_explores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two arms at two delays take 4 pulls at most for each delay."""
+    monkeypatch.setattr("fallow.learners.explore_then_commit.MAX_EXPLORATION", 8)
+    ExploreThenCommit(2, 1, horizon=10)
+    monkeypatch.setattr("fallow.learners.explore_then_commit.MAX_EXPLORATION", 7)
+    with pytest.raises(ValueError, match="max_delay must leave at most 7 pulls"):
+        ExploreThenCommit(2, 1, horizon=10)
