@@ -346,3 +346,26 @@ def test_switching_between_equal_ranking_policies_does_not_lose(seed: int, n: in
         assert gains[m - 1] == pytest.approx(gains[n - 1])
         alternating = [*range(m), *range(n)]
         assert gain(instance, alternating) >= gains[n - 1] - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shortest", [1, 2, 3])
+def test_every_arm_that_the_knapsack_chose_comes_at_its_period(seed: int, shortest: int) -> None:
+    means = fallow.catalog.random_table(arms=6, max_delay=5, seed=seed).means
+    periods = HARMONIC._periods(shortest, means.shape[1])
+    length = int(periods[-1])
+    worth = means[:, np.minimum(periods, means.shape[1]) - 1] / periods
+    choices = best_choices(worth, length // periods, length)
+    cycle = HARMONIC._best_schedule(means, shortest)
+    assert len(cycle) == length
+    for arm in np.flatnonzero(choices >= 0):
+        period = periods[choices[arm]]
+        assert any((cycle[start::period] == arm).all() for start in range(period))
+
+
+def test_the_narrowest_beam_keeps_one_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Mock(wraps=beam_path)
+    monkeypatch.setattr(BEAM, "MAX_WORK", 1)
+    monkeypatch.setattr(BEAM, "beam_path", search)
+    beam(fallow.catalog.random_table(arms=4, max_delay=3, seed=0))
+    assert search.call_args.args[4] == 1

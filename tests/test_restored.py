@@ -91,6 +91,7 @@ CASES: list[tuple[str, str, Any, str]] = [
     ("isi-comb-ucb1", "_counts", array([[1.0]]), "_counts must have the shape"),
     ("ucb-greedy", "counts", [0, 0, 0, 0], "sums must be sums of rewards in"),
     ("ucb-greedy", "_last", [HUGE, 0, 0, 0], r"_last\[0\] must be .*, got 1000000000"),
+    ("ucb-greedy", "sums", [0, 0, 0, 0], r"sums\[0\] must be a float, got 0"),
     ("explore-then-commit", "_explored", 99, "_explored must be"),
     ("bandit-ranker", "groups", [[0, 1], [2, 2]], "groups must hold each arm once"),
     ("bandit-ranker", "groups", [[0, 1], [2, HUGE]], r"groups\[3\] must be .* from 0 to 3"),
@@ -152,6 +153,16 @@ def test_the_block_of_low_switch_is_of_its_policy_and_long_enough_to_count() -> 
     assert alone.ask().plays == 1
     restored: Any = load(alone.state())
     assert restored.ask() == alone.ask()
+
+
+def test_an_arm_was_pulled_before_now() -> None:
+    state = played("rotation")
+    cells = state["progress"]["_cells"]["Cells"]
+    cells["_last"][0] = cells["rounds"] - 1
+    load(state)
+    cells["_last"][0] = cells["rounds"]
+    with pytest.raises(ValueError, match=r"_last\[0\] must be a whole number from"):
+        load(state)
 
 
 def test_a_plan_in_a_state_is_a_plan() -> None:

@@ -367,3 +367,16 @@ def test_decisions_are_rare() -> None:
 def test_bad_parameters_are_named(build: type, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_a_block_is_played_once_more_than_until_a_cell_has_doubled() -> None:
+    """The first play may fall into other cells; with a cost of switches it is not cut short."""
+    assert Rotation(2, max_delay=1, switching_cost=1.0).ask().plays == 2
+
+
+def test_the_exact_planner_takes_many_arms_that_rest_for_a_round() -> None:
+    """500 arms have 500 delay vectors with a bound of 1, and 250,000 with 2."""
+    for bound in (0, 1):
+        assert Rotation(500, max_delay=bound, planner="optimal").max_delay == bound
+    with pytest.raises(ValueError, match="planner 'optimal' must come with a max_delay"):
+        Rotation(500, max_delay=2, planner="optimal")
