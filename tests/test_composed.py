@@ -189,7 +189,7 @@ def test_names_in_options_are_text_of_some_length() -> None:
     for name in (5, "x" * 101):
         options: Any = {name: 1}
         make = learner_factory("doubling", 100, {"options": options})
-        with pytest.raises(ValueError, match="a name in options must (be|have)"):
+        with pytest.raises(ValueError, match=r"a name in options must (be|have)"):
             make(catalog.figure3(), 0)
 
 
