@@ -360,13 +360,14 @@ def test_bad_parameters_are_named(build: Callable[[], Learner], message: str) ->
 
 def test_explore_then_commit_draws_its_cycle_from_the_averages() -> None:
     """With a short horizon most cells have one sample, which must count for what it is."""
-    instance = catalog.random_geometric(arms=3, max_delay=2, seed=4)
-    learner = ExploreThenCommit(3, 2, horizon=1, seed=5)
-    simulate(instance, learner, 500, seed=0, rewards="none")
-    counts, sums = learner._cells.counts, learner._cells.sums
-    assert (counts == 1).any()
-    averages = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-    assert learner.cycle == interleaved(averages, own_generator(5))
+    for seed in range(20):
+        instance = catalog.random_geometric(arms=3, max_delay=2, seed=seed)
+        learner = ExploreThenCommit(3, 2, horizon=1, seed=seed)
+        simulate(instance, learner, 500, seed=0, rewards="none")
+        counts, sums = learner._cells.counts, learner._cells.sums
+        assert (counts == 1).any()
+        averages = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+        assert learner.cycle == interleaved(averages, own_generator(seed))
 
 
 def test_explore_then_commit_says_how_far_it_explores(monkeypatch: pytest.MonkeyPatch) -> None:
