@@ -1,6 +1,6 @@
 """Ctrl-C, SIGTERM and SIGKILL at any moment of `fallow run`, for threads, processes and a cluster.
 
-`make signals` sends 133 signals; the tests of every change send 14 of them.
+`make fuzz` sends 133 signals; the tests of every change send 14 of them.
 """
 
 import os
