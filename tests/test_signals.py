@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -206,7 +207,7 @@ def test_signals_end_a_command_and_the_next_start_goes_on(
         number, send = WAYS[(place + chain) % len(WAYS)]
         cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if moment is COMPILE else {}
         started = start(words, **cache)
-        started.wait_until(lambda: moment.ready(started, folder))  # noqa: B023
+        started.wait_until(partial(moment.ready, started, folder))
         time.sleep(random.uniform(0, moment.later))
         send(started.process.pid, number)
         faults = list(started.faults(number))

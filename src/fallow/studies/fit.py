@@ -1,0 +1,108 @@
+"""Whether the parts of a spec fit together; what does not is told with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fallow import checks, user_code
+from fallow.learners.registry import knowledge
+from fallow.studies.spec import LearnerSpec, Published, Spec
+from fallow.studies.tally import BESIDE_REGRET
+from fallow.studies.toml_reader import Table
+
+MAX_CURVES = 2**18
+"""Most values that a run adds to the tally, which keeps 512 runs in memory: 1 GiB."""
+
+
+def check_fit(spec: Spec, table: Table, learner_table: Table) -> None:
+    """Check a spec whose keys were read from these tables, each right on its own."""
+    _check_points(spec, table, learner_table)
+    for place, published in enumerate(spec.published):
+        _check_published(spec, published, table, place)
+
+
+def _check_points(spec: Spec, table: Table, learner_table: Table) -> None:
+    """Make instance and learners once at each point, so that a wrong parameter shows at once."""
+    swept = () if spec.sweep is None else ("sweep", spec.sweep[0])
+    for point in spec.points:
+        here = spec.at(point)
+        with _mistakes_at(table, *(swept or ("instance",))):
+            instance = here.first_instance()
+        with _mistakes_at(table, *(swept if "horizon" in swept else ("horizon",))):
+            if here.horizon < here.drift:
+                rule = f"at least a round for each phase of drift, {here.drift:,}"
+                raise ValueError(f"horizon must be {rule}, got {here.horizon:,}")
+        with _mistakes_at(table, "drift"):
+            most = checks.MAX_VALUES // instance.means.size
+            checks.at_most("drift", here.drift, most, "with instances of this size")
+        with _mistakes_at(table, "told", "max_delay"):
+            if here.told:
+                most = checks.MAX_VALUES // instance.arms - 1
+                checks.at_most("max_delay", here.told["max_delay"], most, "with so many arms")
+        with _mistakes_at(table, "checkpoints"):
+            learners, costs = len(here.learners), len(here.switching_costs)
+            most = MAX_CURVES // (learners * (costs + len(BESIDE_REGRET)))
+            given = f"with {learners} learners and {costs} switching costs"
+            checks.at_most("checkpoints", len(here.rounds()), most, given)
+        for name, learner in spec.learners.items():
+            with _mistakes_at(learner_table, name):
+                make = here.factory(learner)
+                if _is_quick_to_make(learner):
+                    make(instance, 0)
+
+
+@contextmanager
+def _mistakes_at(table: Table, *place: str) -> Iterator[None]:
+    """Tell errors, also those of users' own code, as mistakes at this place of the file."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if user_code.is_from_user_code(error):
+            raise _mistake_at(table, user_code.describe_error(error), place) from None
+        if not isinstance(error, ValueError):
+            raise
+        raise _mistake_at(table, str(error), place) from None
+
+
+def _is_quick_to_make(learner: LearnerSpec) -> bool:
+    """Tell whether a learner is made without a plan of the instance."""
+    is_own = any(map(user_code.is_user_code, learner.names))
+    return is_own or "instance" not in knowledge(learner.learner, learner.parameters)
+
+
+def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:
+    """Check that a published value speaks of something that the experiment measures."""
+
+    def mistake(key: str, rule: str) -> ValueError:
+        value = getattr(published, key)
+        return table.mistake(
+            f"published.{key} must be {rule}, got {value}", "published", place, key
+        )
+
+    if spec.sweep is not None:
+        raise table.mistake("published must not be given beside a [sweep]", "published")
+    if published.round not in spec.rounds():
+        raise mistake("round", "one of the checkpoints")
+    if published.switching_cost not in spec.switching_costs:
+        raise mistake("switching_cost", f"one of switching_costs, {list(spec.switching_costs)}")
+    if published.low > published.value:
+        raise mistake("low", f"at most value, {published.value:g}")
+    if published.high < published.value:
+        raise mistake("high", f"at least value, {published.value:g}")
+
+
+def _mistake_at(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
+    """Return an error at a place of the file, at the key that its message begins with if any."""
+    key = message.partition(" ")[0].rstrip(":")
+    if message.startswith(f"{place[-1]} must"):
+        return table.mistake(table.name(*place[:-1], message), *place)
+    inner: Any = table.values
+    for each in place:
+        inner = inner.get(each, {})
+    options = inner.get("options") if isinstance(inner, dict) else None
+    for deeper, found in ((place, inner), ((*place, "options"), options)):
+        if isinstance(found, dict) and key in found:
+            return table.mistake(table.name(*deeper, message), *deeper, key)
+    return table.mistake(f"{table.name(*place)}: {message}", *place)
