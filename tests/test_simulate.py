@@ -156,7 +156,7 @@ NO_BLOCKS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("block", "message"), NO_BLOCKS, ids=lambda case: str(case)[:30])
+@pytest.mark.parametrize(("block", "message"), NO_BLOCKS)
 @pytest.mark.parametrize("phases", [1, 2])
 def test_what_is_no_block_is_named_also_in_a_drift(block: Any, message: str, phases: int) -> None:
     asked = block if "ask must" in message else Block(*block)
