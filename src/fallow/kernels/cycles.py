@@ -6,8 +6,11 @@ import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled
+from fallow.limits import NEVER, Limits
 
 FREE = -1
+MOST_STARTS = 2048
+"""Parts of a path that are tried as cycles."""
 
 
 @compiled
@@ -55,6 +58,80 @@ def cycle_rewards(means: FloatArray, cycle: IntArray) -> FloatArray:
 
 
 @compiled
+def _keeps_cap(limits: Limits, cap: int, cycle: IntArray) -> bool:
+    """Tell whether a repeated cycle keeps a cap."""
+    length = len(cycle)
+    places = np.empty(length, np.int64)
+    count = 0
+    for position in range(length):
+        if cycle[position] != FREE and limits.members[cap, cycle[position]]:
+            places[count] = position
+            count += 1
+    for first in range(count):
+        later = first + limits.pulls[cap]
+        next_place = places[later % count] + later // count * length
+        if next_place - places[first] < limits.rounds[cap]:
+            return False
+    return True
+
+
+@compiled
+def obeys(limits: Limits, cycle: IntArray) -> bool:
+    """Tell whether a repeated cycle keeps all limits."""
+    arms = len(limits.shortest)
+    pulled = np.zeros(arms, np.bool_)
+    gaps = own_delays(cycle, arms)
+    for position in range(len(cycle)):
+        arm = cycle[position]
+        pulled[arm] = True
+        if not limits.shortest[arm] <= gaps[position] <= limits.longest[arm]:
+            return False
+    for arm in range(arms):
+        if limits.longest[arm] < NEVER and not pulled[arm]:
+            return False
+    kept = True
+    for cap in range(len(limits.pulls)):
+        kept = kept and _keeps_cap(limits, cap, cycle)
+    return kept
+
+
+@compiled
+def _fits(limits: Limits, cycle: IntArray, position: int, arm: int) -> bool:
+    """Tell whether a free position can be an arm's, whatever must be pulled later."""
+    length = len(cycle)
+    if length < limits.shortest[arm]:
+        return False
+    for distance in range(1, limits.shortest[arm]):
+        if cycle[position - distance] == arm or cycle[(position + distance) % length] == arm:
+            return False
+    cycle[position] = arm
+    fits = True
+    for cap in range(len(limits.pulls)):
+        if limits.members[cap, arm] and not _keeps_cap(limits, cap, cycle):
+            fits = False
+    cycle[position] = FREE
+    return fits
+
+
+@compiled
+def best_part(means: FloatArray, limits: Limits, path: IntArray) -> int:
+    """Return where to start on a path so that the rest, repeated, obeys and earns most.
+
+    -1 if it never obeys. Of a very long path, the last part is looked at.
+    """
+    best, best_gain = -1, -np.inf
+    for start in range(max(0, len(path) - MOST_STARTS), len(path)):
+        part = path[start:]
+        if obeys(limits, part):
+            total = 0.0
+            for reward in cycle_rewards(means, part):
+                total += reward
+            if total / len(part) > best_gain:
+                best, best_gain = start, total / len(part)
+    return best
+
+
+@compiled
 def _look_around(cycle: IntArray, position: int, since: IntArray, until: IntArray) -> None:
     """Write the rounds from each arm's last pull to a position, and from there to its next.
 
@@ -81,10 +158,11 @@ def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) 
 
 
 @compiled
-def fill(means: FloatArray, cycle: IntArray) -> IntArray:
+def fill(means: FloatArray, limits: Limits, cycle: IntArray) -> IntArray:
     """Return the cycle with each free position given, in order, to the arm that adds most.
 
-    Between two pulls of an arm, one more turns their gap into two.
+    Between two pulls of an arm, one more turns their gap into two. Where the limits allow no arm,
+    a position stays free.
     """
     arms, width = means.shape
     length = len(cycle)
@@ -103,16 +181,21 @@ def fill(means: FloatArray, cycle: IntArray) -> IntArray:
         if cycle[position] != FREE:
             upcoming[cycle[position]] = following[position]
         else:
-            best_addition = -np.inf
+            best, best_addition = FREE, -np.inf
             for arm in range(arms):
                 # An arm that is pulled once in a cycle comes back after the whole of it.
                 since = min(position - last[arm], length)
                 until = min(upcoming[arm], first[arm] + length) - position
                 both = _mean(means, arm, since) + _mean(means, arm, until)
                 addition = both - _mean(means, arm, since + until)
-                if addition > best_addition:
-                    filled[position], best_addition = arm, addition
-            first[filled[position]] = min(first[filled[position]], position)
+                if addition > best_addition and (
+                    not limits.bind or _fits(limits, filled, position, arm)
+                ):
+                    best, best_addition = arm, addition
+            if best == FREE:
+                continue
+            filled[position] = best
+            first[best] = min(first[best], position)
         last[filled[position]] = position
     return filled
 
@@ -223,8 +306,8 @@ def _swap_totals(
 
 
 @compiled
-def local_search(means: FloatArray, cycle: IntArray, max_moves: int) -> IntArray:
-    """Replace, insert, delete and swap pulls while that raises the gain.
+def local_search(means: FloatArray, limits: Limits, cycle: IntArray, max_moves: int) -> IntArray:
+    """Replace, insert, delete and swap pulls while that raises the gain and obeys the limits.
 
     Take the best move at each position in turn. Stop at a cycle that no move improves, or when
     `max_moves` moves have been looked at.
@@ -237,12 +320,19 @@ def local_search(means: FloatArray, cycle: IntArray, max_moves: int) -> IntArray
         position %= length
         gains = move_gains(means, cycle, position)
         moves += len(gains)
-        best = int(gains.argmax())
-        if gains[best] > gains[cycle[position]] + 1e-12:  # replaced by itself: no change
-            cycle = after_move(cycle, position, best, len(means))
-            unimproved = 0
-        else:
-            unimproved += 1
+        enough = gains[cycle[position]] + 1e-12  # replaced by itself: no change
+        unimproved += 1
+        while True:
+            best = int(gains.argmax())
+            if not gains[best] > enough:
+                break
+            changed = after_move(cycle, position, best, len(means))
+            if not limits.bind or obeys(limits, changed):
+                cycle = changed
+                unimproved = 0
+                break
+            gains[best] = -np.inf
+            moves += 1
         # Go on behind the pull that was looked at, wherever a move has put it.
         position += 1 + len(cycle) - length
     return cycle

@@ -18,6 +18,7 @@ from fallow.kernels import compiled
 Int32Array = npt.NDArray[np.int32]
 
 RESTED = 0
+FORBIDDEN = -1
 TOLERANCE = 1e-12
 """By how much a policy must gain to be changed; means are scaled to a largest of 1/2 or more."""
 MOST_VECTORS = 1e300
@@ -35,7 +36,7 @@ class Graph(NamedTuple):
     """What each arm earns in each state, and the state that follows.
 
     Pulling `arm` in `state` earns `means[arm, delays[state, arm] - 1]` and leads to
-    `successors[aged[state], arm]`.
+    `successors[aged[state], arm]`, FORBIDDEN where the arm must not be pulled.
     """
 
     means: FloatArray
@@ -208,11 +209,11 @@ def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     states, arms = graph.delays.shape
     policy = Policy(np.empty(states, np.int32), np.empty(states, np.int32), np.empty(states))
     for state in range(states):
-        best = 0
-        for arm in range(1, arms):
-            rival = indices[arm, graph.delays[state, arm] - 1]
-            if rival > indices[best, graph.delays[state, best] - 1]:
-                best = arm
+        best, best_index = 0, -np.inf
+        for arm in range(arms):
+            index = indices[arm, graph.delays[state, arm] - 1]
+            if index > best_index and graph.successors[graph.aged[state], arm] != FORBIDDEN:
+                best, best_index = arm, index
         _choose(graph, policy, state, best)
     return policy
 
@@ -272,9 +273,9 @@ def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
         best_value = scores[state, 0] + scores[state, 1]
         for arm in range(len(graph.means)):
             after = graph.successors[graph.aged[state], arm]
-            gain = scores[after, 0]
-            if gain < best_gain - TOLERANCE:
+            if after == FORBIDDEN or scores[after, 0] < best_gain - TOLERANCE:
                 continue
+            gain = scores[after, 0]
             value = graph.means[arm, graph.delays[state, arm] - 1] + scores[after, 1]
             if gain > best_gain + TOLERANCE or value > best_value + TOLERANCE:
                 best, best_gain, best_value = arm, gain, value
@@ -305,7 +306,53 @@ def largest_rise(graph: Graph, scores: FloatArray) -> float:
     largest = -np.inf
     for state in range(len(scores)):
         for arm in range(len(graph.means)):
-            reward = graph.means[arm, graph.delays[state, arm] - 1]
             after = graph.successors[graph.aged[state], arm]
-            largest = max(largest, reward + scores[after, 1] - scores[state, 1])
+            if after != FORBIDDEN:
+                reward = graph.means[arm, graph.delays[state, arm] - 1]
+                largest = max(largest, reward + scores[after, 1] - scores[state, 1])
     return largest
+
+
+@compiled
+def strong_components(successors: Int32Array) -> Int32Array:
+    """Return a number for each state, the same for two if each leads to the other (Tarjan 1972)."""
+    states, arms = successors.shape
+    components = np.full(states, -1, np.int32)
+    found = np.full(states, -1, np.int32)  # when each state was first seen
+    lowest = np.zeros(states, np.int32)  # the earliest one still open that it leads to
+    next_arm = np.zeros(states, np.int32)
+    path = np.empty(states, np.int32)
+    open_states = np.empty(states, np.int32)
+    seen, opened, finished = 0, 0, 0
+    for start in range(states):
+        if found[start] != -1:
+            continue
+        path[0] = start
+        length = 1
+        while length:
+            state = path[length - 1]
+            if next_arm[state] == 0:
+                found[state] = lowest[state] = seen
+                seen += 1
+                open_states[opened] = state
+                opened += 1
+            if next_arm[state] < arms:
+                after = successors[state, next_arm[state]]
+                next_arm[state] += 1
+                if after == FORBIDDEN or components[after] != -1:
+                    continue
+                if found[after] == -1:
+                    path[length] = after
+                    length += 1
+                else:
+                    lowest[state] = min(lowest[state], found[after])
+                continue
+            length -= 1
+            if length:
+                lowest[path[length - 1]] = min(lowest[path[length - 1]], lowest[state])
+            if lowest[state] == found[state]:
+                while components[state] == -1:
+                    opened -= 1
+                    components[open_states[opened]] = finished
+                finished += 1
+    return components
