@@ -4,8 +4,6 @@ A program of its own: the compiler reads NUMBA_BOUNDSCHECK once, and keeps check
 folder NUMBA_CACHE_DIR.
 """
 
-import importlib
-import pkgutil
 import sys
 from pathlib import Path
 
@@ -21,25 +19,20 @@ FILES = ("test_kernels.py", "test_learner_contract.py", "test_cycle.py", "test_p
 def unused() -> list[str]:
     """Return the kernels that were not compiled for any call, by a test or by another kernel."""
     found = []
-    for module in pkgutil.iter_modules(kernels.__path__):
-        scope = vars(importlib.import_module(f"{kernels.__name__}.{module.name}"))
-        all_kernels = {
-            name: value.py_func if hasattr(value, "py_func") else value.__wrapped__
-            for name, value in scope.items()
-            if hasattr(value, "py_func") or hasattr(value, "__wrapped__")
-        }
-        waiting = [name for name in all_kernels if getattr(scope[name], "signatures", [])]
+    for module, file in kernels.FILES.items():
+        waiting = [name for name in file.functions if file.compiled[name].signatures]
         used: set[str] = set()
         while waiting:
             name = waiting.pop()
             used.add(name)
-            calls = all_kernels[name].__code__.co_names
-            waiting += [each for each in calls if each in all_kernels and each not in used]
-        found += [f"{module.name}.{name}" for name in all_kernels if name not in used]
+            calls = file.functions[name].__code__.co_names
+            waiting += [each for each in calls if each in file.functions and each not in used]
+        found += [f"{module}.{name}" for name in file.functions if name not in used]
     return found
 
 
 if __name__ == "__main__":
+    kernels.compile_all()  # the interpreter would check bounds anyway, but not of machine code
     with pytest.raises(IndexError):  # else nothing is checked
         own_delays(np.array([10**9]), 1)
     tests = Path(__file__).parent

@@ -3,10 +3,10 @@
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 
-@compiled
+@tiered(lambda means, *_: means.size)
 def relaxed_values(means: FloatArray, price: float, surplus: FloatArray) -> FloatArray:
     """Return what each arm at each delay is worth in the relaxed problem.
 
@@ -32,7 +32,11 @@ def _mark(arm: int | np.int64, delay: int | np.int64) -> np.uint64:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-@compiled
+@tiered(
+    lambda means, _values, _price, rounds, width, branches: (
+        6 * rounds * width * (len(means) + branches)
+    )
+)
 def beam_path(
     means: FloatArray, values: FloatArray, price: float, rounds: int, width: int, branches: int
 ) -> IntArray:
@@ -73,7 +77,7 @@ def beam_path(
                 aged = min(delays[node, best] + 1, rested)
                 marks[place] = mark ^ _mark(best, aged) ^ _mark(best, 1)
                 merits[best] = -np.inf
-        ranked = np.argsort(-scores[: kept * branches])
+        ranked = np.argsort(-scores[: kept * branches], kind="mergesort")  # ties in order
         seen = set(marks[:0])
         kept = 0
         for place in ranked:
@@ -99,7 +103,7 @@ def beam_path(
     return path
 
 
-@compiled
+@tiered(lambda means, path: 4 * len(means) * (len(path) + 1))
 def best_repeat(means: FloatArray, path: IntArray) -> tuple[int, int]:
     """Return start and end of the part of a path with the largest average reward.
 
@@ -128,4 +132,4 @@ def best_repeat(means: FloatArray, path: IntArray) -> tuple[int, int]:
             average = (earned[end] - earned[start]) / (end - start)
             if average > best_average + 1e-12:
                 best_start, best_end, best_average = start, end, average
-    return best_start, best_end
+    return int(best_start), int(best_end)

@@ -3,13 +3,13 @@
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 RANK_OF_ONE = 0x3FF0000000000000
 """Of 1.0 among the positive numbers: its bits, read as a whole number."""
 
 
-@compiled
+@tiered(lambda means, _: means.size)
 def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
     """Return, for each arm at a price per pull, its best surplus per round and its rate of pulls.
 
@@ -35,7 +35,7 @@ def _number_at(rank: int) -> float:
     return float(magnitude if rank >= 0 else -magnitude)
 
 
-@compiled
+@tiered(lambda means: 64 * means.size)
 def clearing_price(means: FloatArray) -> float:
     """Return the price at which the arms together ask for one pull a round, by bisection.
 
@@ -45,7 +45,10 @@ def clearing_price(means: FloatArray) -> float:
     while high - low > 1:
         middle = (low + high) // 2
         _, rates = best_delays(means, _number_at(middle))
-        if rates.sum() > 1:
+        asked = 0.0
+        for rate in rates:
+            asked += rate
+        if asked > 1:
             low = middle
         else:
             high = middle

@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 FREE = -1
 
 
-@compiled
+@tiered(lambda cycle, _: len(cycle))
 def own_delays(cycle: IntArray, arms: int) -> IntArray:
     """Return the delay at which a repeated cycle pulls the arm at each of its positions."""
     length = len(cycle)
@@ -24,7 +24,7 @@ def own_delays(cycle: IntArray, arms: int) -> IntArray:
     return delays
 
 
-@compiled
+@tiered(lambda cycle: 2 * len(cycle))
 def shortest_period(cycle: IntArray) -> int:
     """Return the length of the shortest cycle that repeats to this one, a divisor of its length."""
     length = len(cycle)
@@ -44,7 +44,7 @@ def _mean(means: FloatArray, arm: int, delay: int) -> float:
     return float(means[arm, min(delay, means.shape[1]) - 1])
 
 
-@compiled
+@tiered(lambda _, cycle: 2 * len(cycle))
 def cycle_rewards(means: FloatArray, cycle: IntArray) -> FloatArray:
     """Return the expected reward at each position of a cycle that repeats for ever."""
     gaps = own_delays(cycle, len(means))
@@ -80,7 +80,7 @@ def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) 
     return addition
 
 
-@compiled
+@tiered(lambda means, cycle: 3 * len(means) * len(cycle))
 def fill(means: FloatArray, cycle: IntArray) -> IntArray:
     """Return the cycle with each free position given, in order, to the arm that adds most.
 
@@ -117,7 +117,7 @@ def fill(means: FloatArray, cycle: IntArray) -> IntArray:
     return filled
 
 
-@compiled
+@tiered(lambda cycle, *_: len(cycle))
 def after_move(cycle: IntArray, position: int, move: int, arms: int) -> IntArray:
     """Return the cycle after a move at a position.
 
@@ -139,7 +139,7 @@ def after_move(cycle: IntArray, position: int, move: int, arms: int) -> IntArray
     return changed
 
 
-@compiled
+@tiered(lambda means, cycle, _: 5 * (len(means) + len(cycle)))
 def move_gains(means: FloatArray, cycle: IntArray, position: int) -> FloatArray:
     """Return the gain after each move at a position, in the order of `after_move`.
 
@@ -248,7 +248,7 @@ def local_search(means: FloatArray, cycle: IntArray, max_moves: int) -> IntArray
     return cycle
 
 
-@compiled
+@tiered(lambda values, _, cycle: len(values) * len(cycle))
 def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return the position at which to enter a cycle for the most value in its first play.
 
@@ -276,7 +276,7 @@ def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     return best
 
 
-@compiled
+@tiered(lambda _, cycle: 4 * len(cycle))
 def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     """Return after how many plays of a cycle some cell that it uses has twice its count."""
     arms, width = counts.shape
@@ -291,7 +291,7 @@ def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     return int(plays)
 
 
-@compiled
+@tiered(lambda _counts, _delays, cycle: len(cycle))
 def pulls_until_doubling(counts: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return after how many pulls of a first play some cell has twice its count; 0 if never."""
     arms, width = counts.shape
