@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import all_kernels, reached
 
 from fallow import kernels
 from fallow.kernels.cycles import own_delays
@@ -16,19 +17,15 @@ from fallow.kernels.cycles import own_delays
 FILES = ("test_kernels.py", "test_learner_contract.py", "test_cycle.py", "test_planners.py")
 
 
-def unused() -> list[str]:
+def unused() -> set[str]:
     """Return the kernels that were not compiled for any call, by a test or by another kernel."""
-    found = []
-    for module, file in kernels.FILES.items():
-        waiting = [name for name in file.functions if file.compiled[name].signatures]
-        used: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            used.add(name)
-            calls = file.functions[name].__code__.co_names
-            waiting += [each for each in calls if each in file.functions and each not in used]
-        found += [f"{module}.{name}" for name in file.functions if name not in used]
-    return found
+    called = [
+        f"{module}.{name}"
+        for module, file in kernels.FILES.items()
+        for name in file.functions
+        if file.compiled[name].signatures
+    ]
+    return all_kernels() - reached(called)
 
 
 if __name__ == "__main__":
@@ -39,5 +36,5 @@ if __name__ == "__main__":
     files = [str(tests / name) for name in FILES]
     failed = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *files])
     missed = unused()
-    print("kernels without a call:", ", ".join(missed) or "none")
+    print("kernels without a call:", ", ".join(sorted(missed)) or "none")
     sys.exit(int(failed) or len(missed))

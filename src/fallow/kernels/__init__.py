@@ -52,7 +52,7 @@ class File:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.functions: dict[str, FunctionType] = {}
-        self.is_compiled = False
+        self.is_compiled = False  # for good
         self._lock = Lock()
 
     @cached_property
@@ -60,16 +60,15 @@ class File:
         """The file's names, with kernels that call each other in the interpreter."""
         return self._linked(lambda function: function)
 
-    @cached_property
-    def _dispatchers(self) -> Scope:
-        return self._linked(_dispatcher)
-
     @property
     def compiled(self) -> Scope:
         """The file's names, with kernels that are compiled at their first call."""
         with self._lock:
-            self.is_compiled = True
             return self._dispatchers
+
+    @cached_property
+    def _dispatchers(self) -> Scope:
+        return self._linked(_dispatcher)
 
     def _linked(self, made: Callable[[FunctionType], Any]) -> Scope:
         """Return the file's names, each kernel made of a function that sees the others so made."""
@@ -88,7 +87,7 @@ def compiled(function: Function[Parameters, Result]) -> Function[Parameters, Res
 
     Compiled code is cached on disk and runs free of the interpreter's lock.
     """
-    return _kernel(function, lambda *_, **__: np.inf)
+    return _kernel(function, lambda: np.inf)
 
 
 def tiered(
@@ -102,7 +101,8 @@ def tiered(
     Parameters
     ----------
     work
-        From the function's arguments to the most passes that it makes through its inner loops.
+        The most passes that the function makes through its inner loops, given those of its
+        arguments that are named here.
     """
 
     def decorate(function: Function[Parameters, Result]) -> Function[Parameters, Result]:
@@ -118,18 +118,27 @@ def _kernel(
     name = function.__name__
     file = FILES.setdefault(function.__module__, File(function.__globals__))
     file.functions[name] = function
+    names, asked = _arguments(function), _arguments(work)
 
     @wraps(function)
     def kernel(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         result: Result
-        if not file.is_compiled and INTERPRETER.takes(CALL + work(*args, **kwargs)):
-            with np.errstate(all="ignore"):  # as the compiler does
-                result = file.interpreted[name](*args, **kwargs)
-        else:
-            result = file.compiled[name](*args, **kwargs)
+        if not file.is_compiled:
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            if INTERPRETER.takes(CALL + work(*(given[each] for each in asked))):
+                with np.errstate(all="ignore"):  # as the compiler does
+                    result = file.interpreted[name](*args, **kwargs)
+                return result
+            file.is_compiled = True
+        result = file.compiled[name](*args, **kwargs)
         return result
 
     return kernel
+
+
+def _arguments(function: Callable[..., Any]) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
 
 
 def compile_all() -> None:

@@ -53,12 +53,12 @@ class Log(NamedTuple):
     pulls: IntArray
 
 
-def _most_looks(table: Table, statistics: Statistics, _: object, horizon: int, *__: object) -> int:
+def _most_looks(table: Table, statistics: Statistics, horizon: int) -> int:
     """Return how often a loop that plays to the horizon looks at an option, or pulls one."""
     return (horizon - int(table.clock[0])) * (2 * len(statistics.counts) + 6)
 
 
-@tiered(lambda statistics, *_: 2 * len(statistics.counts))
+@tiered(lambda statistics: 2 * len(statistics.counts))
 def ucb_choice(statistics: Statistics, rounds: float, scale: float) -> int:
     """Return the option with the largest mean + sqrt(scale ln(rounds) / count), untried ones first.
 
@@ -120,7 +120,7 @@ def thompson_choice(statistics: Statistics, generator: np.random.Generator) -> i
     return best
 
 
-@tiered(lambda statistics, *_: 2 * len(statistics.counts))
+@tiered(lambda statistics: 2 * len(statistics.counts))
 def epsilon_choice(statistics: Statistics, epsilon: float, generator: np.random.Generator) -> int:
     """Return any option with probability epsilon, else the best on average, untried ones first."""
     counts, sums = statistics.counts, statistics.sums
@@ -136,7 +136,7 @@ def epsilon_choice(statistics: Statistics, epsilon: float, generator: np.random.
     return best
 
 
-@tiered(lambda *_: 4)
+@tiered(lambda: 4)
 def observe(statistics: Statistics, option: int, reward: float) -> None:
     """Count a reward, and forget the one that leaves the window."""
     window = len(statistics.window_options)

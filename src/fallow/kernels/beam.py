@@ -6,7 +6,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
 
 
-@tiered(lambda means, *_: means.size)
+@tiered(lambda means: means.size)
 def relaxed_values(means: FloatArray, price: float, surplus: FloatArray) -> FloatArray:
     """Return what each arm at each delay is worth in the relaxed problem.
 
@@ -32,11 +32,7 @@ def _mark(arm: int | np.int64, delay: int | np.int64) -> np.uint64:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-@tiered(
-    lambda means, _values, _price, rounds, width, branches: (
-        6 * rounds * width * (len(means) + branches)
-    )
-)
+@tiered(lambda means, rounds, width, branches: 6 * rounds * width * (len(means) + branches))
 def beam_path(
     means: FloatArray, values: FloatArray, price: float, rounds: int, width: int, branches: int
 ) -> IntArray:

@@ -9,7 +9,7 @@ RANK_OF_ONE = 0x3FF0000000000000
 """Of 1.0 among the positive numbers: its bits, read as a whole number."""
 
 
-@tiered(lambda means, _: means.size)
+@tiered(lambda means: means.size)
 def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
     """Return, for each arm at a price per pull, its best surplus per round and its rate of pulls.
 

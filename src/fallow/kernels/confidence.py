@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import tiered
+from fallow.kernels import compiled, tiered
 
 
-@tiered(lambda *_: 1)
+@tiered(lambda: 1)
 def divergence(first: float, second: float) -> float:
     """Return the Kullback-Leibler divergence of two Bernoulli distributions by their means."""
     total = 0.0
@@ -19,7 +19,7 @@ def divergence(first: float, second: float) -> float:
     return float(total)
 
 
-@tiered(lambda *_: 50)
+@tiered(lambda: 50)
 def upper_bound(count: float, average: float, level: float) -> float:
     """Return the largest mean q with count * divergence(average, q) <= level; 1 without samples.
 
@@ -42,7 +42,7 @@ def upper_bound(count: float, average: float, level: float) -> float:
     return float(bound)
 
 
-@tiered(lambda *_: 50)
+@compiled
 def lower_bound(count: float, average: float, level: float) -> float:
     """Return the smallest mean q with count * divergence(average, q) <= level; 0 without samples.
 
@@ -51,7 +51,7 @@ def lower_bound(count: float, average: float, level: float) -> float:
     return 1 - upper_bound(count, 1 - average, level)
 
 
-@tiered(lambda counts, *_: counts.size * counts.shape[1])
+@tiered(lambda counts: 2 * counts.size * counts.shape[1])
 def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArray:
     """Return an upper confidence bound for each cell of a table by arm and delay.
 
@@ -78,7 +78,7 @@ def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArr
     return bounds
 
 
-@tiered(lambda counts, *_: 100 * counts.size)
+@tiered(lambda counts: 100 * counts.size)
 def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
     """Tell whether some arm pays significantly less at sooner columns than at later ones."""
     arms, width = counts.shape

@@ -10,7 +10,7 @@ from fallow.kernels import compiled, tiered
 FREE = -1
 
 
-@tiered(lambda cycle, _: len(cycle))
+@compiled
 def own_delays(cycle: IntArray, arms: int) -> IntArray:
     """Return the delay at which a repeated cycle pulls the arm at each of its positions."""
     length = len(cycle)
@@ -44,7 +44,7 @@ def _mean(means: FloatArray, arm: int, delay: int) -> float:
     return float(means[arm, min(delay, means.shape[1]) - 1])
 
 
-@tiered(lambda _, cycle: 2 * len(cycle))
+@tiered(lambda cycle: 2 * len(cycle))
 def cycle_rewards(means: FloatArray, cycle: IntArray) -> FloatArray:
     """Return the expected reward at each position of a cycle that repeats for ever."""
     gaps = own_delays(cycle, len(means))
@@ -117,7 +117,7 @@ def fill(means: FloatArray, cycle: IntArray) -> IntArray:
     return filled
 
 
-@tiered(lambda cycle, *_: len(cycle))
+@compiled
 def after_move(cycle: IntArray, position: int, move: int, arms: int) -> IntArray:
     """Return the cycle after a move at a position.
 
@@ -139,7 +139,7 @@ def after_move(cycle: IntArray, position: int, move: int, arms: int) -> IntArray
     return changed
 
 
-@tiered(lambda means, cycle, _: 5 * (len(means) + len(cycle)))
+@compiled
 def move_gains(means: FloatArray, cycle: IntArray, position: int) -> FloatArray:
     """Return the gain after each move at a position, in the order of `after_move`.
 
@@ -248,7 +248,7 @@ def local_search(means: FloatArray, cycle: IntArray, max_moves: int) -> IntArray
     return cycle
 
 
-@tiered(lambda values, _, cycle: len(values) * len(cycle))
+@tiered(lambda values, cycle: len(values) * len(cycle))
 def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return the position at which to enter a cycle for the most value in its first play.
 
@@ -276,7 +276,7 @@ def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     return best
 
 
-@tiered(lambda _, cycle: 4 * len(cycle))
+@tiered(lambda cycle: 4 * len(cycle))
 def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     """Return after how many plays of a cycle some cell that it uses has twice its count."""
     arms, width = counts.shape
@@ -291,7 +291,7 @@ def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     return int(plays)
 
 
-@tiered(lambda _counts, _delays, cycle: len(cycle))
+@tiered(lambda cycle: len(cycle))
 def pulls_until_doubling(counts: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return after how many pulls of a first play some cell has twice its count; 0 if never."""
     arms, width = counts.shape

@@ -6,7 +6,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import tiered
 
 
-@tiered(lambda values, _, capacity: values.size * capacity)
+@tiered(lambda values, capacity: values.size * capacity)
 def best_choices(values: FloatArray, weights: IntArray, capacity: int) -> IntArray:
     """Return the choice of each group, -1 for none, with the largest total value.
 

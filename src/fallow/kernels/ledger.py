@@ -69,15 +69,9 @@ def _advance(
 
 
 def _most_pulls(
-    means: FloatArray,
-    cycles: Cycles,
-    numbers: Int32Array,
-    _pulls: IntArray,
-    _ledger: Ledger,
-    checkpoints: IntArray,
-    *_: object,
+    means: FloatArray, cycles: Cycles, numbers: Int32Array, checkpoints: IntArray
 ) -> int:
-    """Return how many pulls and cells `account` looks at: three passes a run, two cut in two."""
+    """Return how many pulls and cells `account` looks at: three passes a run and a checkpoint."""
     lengths = np.diff(cycles.starts)
     longest = int(lengths.max())
     return 3 * int(lengths[numbers].sum()) + len(checkpoints) * (3 * longest + means.size)

@@ -8,7 +8,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
 
 
-@tiered(lambda means, _covariances, _delays, depth, _scale: 4 * depth * len(means) ** depth)
+@tiered(lambda means, depth: 4 * depth * len(means) ** depth)
 def best_sequence(
     means: FloatArray, covariances: FloatArray, delays: IntArray, depth: int, scale: float
 ) -> IntArray:

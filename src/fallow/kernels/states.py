@@ -209,7 +209,7 @@ def _choose(graph: Graph, policy: Policy, state: int, arm: int) -> None:
     policy.rewards[state] = graph.means[arm, graph.delays[state, arm] - 1]
 
 
-@tiered(lambda graph, _: graph.delays.size)
+@tiered(lambda graph: graph.delays.size)
 def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     """Return the policy that pulls the arm with the largest index at its delay."""
     states, arms = graph.delays.shape
@@ -224,7 +224,7 @@ def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     return policy
 
 
-@tiered(lambda policy, _: 2 * len(policy.arms))
+@tiered(lambda policy: 2 * len(policy.arms))
 def evaluate(policy: Policy, scores: FloatArray) -> None:
     """Write to `scores` the gain and the relative value of each state under a policy.
 
@@ -265,7 +265,7 @@ def evaluate(policy: Policy, scores: FloatArray) -> None:
                 scored[state] = True
 
 
-@tiered(lambda graph, *_: 2 * graph.delays.size)
+@tiered(lambda graph: 2 * graph.delays.size)
 def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
     """Give each state its best arm under the scores, and return how many states changed theirs.
 
@@ -291,7 +291,7 @@ def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
     return changed
 
 
-@tiered(lambda policy, _: 4 * len(policy.arms))
+@tiered(lambda policy: 4 * len(policy.arms))
 def best_cycle(policy: Policy, scores: FloatArray) -> IntArray:
     """Return the arms of a cycle with the largest gain under the policy."""
     state = scores[:, 0].argmax()
@@ -306,7 +306,7 @@ def best_cycle(policy: Policy, scores: FloatArray) -> IntArray:
     return np.array(cycle, np.int64)
 
 
-@tiered(lambda graph, _: graph.delays.size)
+@tiered(lambda graph: graph.delays.size)
 def largest_rise(graph: Graph, scores: FloatArray) -> float:
     """Return max over states of (best reward plus next value) - value: no gain exceeds it."""
     largest = -np.inf
