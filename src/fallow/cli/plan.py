@@ -68,7 +68,7 @@ def _plans(instance: Instance, methods: Sequence[str], max_states: int) -> dict[
     plans = {}
     with Console(stderr=True).status("planning") as status:
         for method in methods:
-            status.update(f"planning: {method} (a first run also compiles)")
+            status.update(f"planning: {method}")
             plans[method] = planners[method](instance)
     return plans
 

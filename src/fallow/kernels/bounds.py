@@ -3,11 +3,11 @@
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 from fallow.limits import NEVER, Limits
 
 
-@compiled
+@tiered(lambda means: means.size)
 def best_delays(means: FloatArray, price: float, limits: Limits) -> tuple[FloatArray, FloatArray]:
     """Return, for each arm at a price per pull, its best surplus per round and its rate of pulls.
 
@@ -42,7 +42,7 @@ def _number_at(rank: int) -> float:
     return float(magnitude if rank >= 0 else -magnitude)
 
 
-@compiled
+@tiered(lambda means: 64 * means.size)
 def clearing_price(means: FloatArray, limits: Limits) -> float:
     """Return the price at which the arms together ask for one pull a round, by bisection.
 
@@ -52,14 +52,17 @@ def clearing_price(means: FloatArray, limits: Limits) -> float:
     # it must be pulled, as seldom.
     often, seldom = 1.0, 1.0
     for arm in range(len(means)):
-        often = max(often, limits.shortest[arm])
+        often = max(often, float(limits.shortest[arm]))
         if limits.longest[arm] < NEVER:
-            seldom = max(seldom, limits.longest[arm])
+            seldom = max(seldom, float(limits.longest[arm]))
     low, high = -_rank_of(often), _rank_of(seldom)
     while low + 1 < high:
         middle = (low + high) // 2
         _, rates = best_delays(means, _number_at(middle), limits)
-        if rates.sum() > 1:
+        asked = 0.0
+        for rate in rates:
+            asked += rate
+        if asked > 1:
             low = middle
         else:
             high = middle

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 from fallow.limits import NEVER, Limits
 
 FREE = -1
@@ -27,7 +27,7 @@ def own_delays(cycle: IntArray, arms: int) -> IntArray:
     return delays
 
 
-@compiled
+@tiered(lambda cycle: 2 * len(cycle))
 def shortest_period(cycle: IntArray) -> int:
     """Return the length of the shortest cycle that repeats to this one, a divisor of its length."""
     length = len(cycle)
@@ -47,7 +47,7 @@ def _mean(means: FloatArray, arm: int, delay: int) -> float:
     return float(means[arm, min(delay, means.shape[1]) - 1])
 
 
-@compiled
+@tiered(lambda cycle: 2 * len(cycle))
 def cycle_rewards(means: FloatArray, cycle: IntArray) -> FloatArray:
     """Return the expected reward at each position of a cycle that repeats for ever."""
     gaps = own_delays(cycle, len(means))
@@ -75,7 +75,7 @@ def _keeps_cap(limits: Limits, cap: int, cycle: IntArray) -> bool:
     return True
 
 
-@compiled
+@tiered(lambda limits, cycle: (3 + len(limits.pulls)) * len(cycle) + len(limits.shortest))
 def obeys(limits: Limits, cycle: IntArray) -> bool:
     """Tell whether a repeated cycle keeps all limits."""
     arms = len(limits.shortest)
@@ -113,7 +113,7 @@ def _fits(limits: Limits, cycle: IntArray, position: int, arm: int) -> bool:
     return fits
 
 
-@compiled
+@tiered(lambda limits, path: (3 + len(limits.pulls)) * len(path) * min(len(path), MOST_STARTS))
 def best_part(means: FloatArray, limits: Limits, path: IntArray) -> int:
     """Return where to start on a path so that the rest, repeated, obeys and earns most.
 
@@ -157,7 +157,7 @@ def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) 
     return addition
 
 
-@compiled
+@tiered(lambda means, cycle: 3 * len(means) * len(cycle))
 def fill(means: FloatArray, limits: Limits, cycle: IntArray) -> IntArray:
     """Return the cycle with each free position given, in order, to the arm that adds most.
 
@@ -338,7 +338,7 @@ def local_search(means: FloatArray, limits: Limits, cycle: IntArray, max_moves: 
     return cycle
 
 
-@compiled
+@tiered(lambda values, cycle: len(values) * len(cycle))
 def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return the position at which to enter a cycle for the most value in its first play.
 
@@ -366,7 +366,7 @@ def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     return best
 
 
-@compiled
+@tiered(lambda cycle: 4 * len(cycle))
 def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     """Return after how many plays of a cycle some cell that it uses has twice its count."""
     arms, width = counts.shape
@@ -381,7 +381,7 @@ def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     return int(plays)
 
 
-@compiled
+@tiered(lambda cycle: len(cycle))
 def pulls_until_doubling(counts: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return after how many pulls of a first play some cell has twice its count; 0 if never."""
     arms, width = counts.shape

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 
 @compiled
@@ -12,7 +12,7 @@ def _price(means: FloatArray, now: int, later: int) -> float:
     return float((later * means[now - 1] - now * means[later - 1]) / (later - now))
 
 
-@compiled
+@tiered(lambda means: 3 * means.size)
 def whittle_indices(means: FloatArray) -> FloatArray:
     """Return W_i(t) = min(M[i, t], min over u > t of (u M[i, t] - t M[i, u]) / (u - t)).
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 from fallow.limits import NEVER, Limits
 
 
@@ -84,7 +84,7 @@ def _same(numbers: IntArray, others: IntArray) -> bool:
     return same
 
 
-@compiled
+@tiered(lambda indices, max_rounds: 4 * len(indices) * max_rounds)
 def follow(indices: FloatArray, limits: Limits, max_rounds: int) -> tuple[IntArray, bool]:
     """Pull the arm with the largest index, from rested, and return the cycle that this ends in.
 
@@ -124,7 +124,7 @@ def follow(indices: FloatArray, limits: Limits, max_rounds: int) -> tuple[IntArr
     return pulls[kept_round:], False
 
 
-@compiled
+@tiered(lambda means: means.size)
 def relaxed_values(
     means: FloatArray, price: float, surplus: FloatArray, limits: Limits
 ) -> FloatArray:
@@ -155,7 +155,7 @@ def _mark(arm: int | np.int64, delay: int | np.int64) -> np.uint64:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-@compiled
+@tiered(lambda means, rounds, width, branches: 8 * rounds * width * (len(means) + branches))
 def beam_path(
     means: FloatArray,
     values: FloatArray,
@@ -216,7 +216,7 @@ def beam_path(
                 aged = min(delays[node, best] + 1, rested)
                 marks[place] = mark ^ _mark(best, aged) ^ _mark(best, 1)
                 merits[best] = -np.inf
-        ranked = np.argsort(-scores[: kept * branches])
+        ranked = np.argsort(-scores[: kept * branches], kind="mergesort")  # ties in order
         seen = set(marks[:0])
         kept = 0
         for place in ranked:
@@ -247,7 +247,7 @@ def beam_path(
     return path
 
 
-@compiled
+@tiered(lambda means, path: 4 * len(means) * (len(path) + 1))
 def best_repeat(means: FloatArray, limits: Limits, path: IntArray) -> tuple[int, int]:
     """Return start and end of the part of a path with the largest average reward.
 
@@ -278,4 +278,4 @@ def best_repeat(means: FloatArray, limits: Limits, path: IntArray) -> tuple[int,
             average = (earned[end] - earned[start]) / (end - start)
             if average > best_average + 1e-12:
                 best_start, best_end, best_average = start, end, average
-    return best_start, best_end
+    return int(best_start), int(best_end)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -83,7 +83,7 @@ def _add_age(completions: FloatArray, arms: int, free: bool) -> None:
         completions[placed] = min(ways, MOST_VECTORS)
 
 
-@compiled
+@tiered(lambda delays: 4 * (delays.max() + 1) * (len(delays) + 1))
 def count_vectors(delays: IntArray) -> float:
     """Return the number of delay vectors of arms with these delays, at most MOST_VECTORS."""
     by_delay = _arms_by_delay(delays)
@@ -95,7 +95,7 @@ def count_vectors(delays: IntArray) -> float:
     return float(completions[0])
 
 
-@compiled
+@tiered(lambda delays: 4 * (delays.max() + 1) * (len(delays) + 1))
 def number_vectors(delays: IntArray) -> Space:
     """Return how the delay vectors of arms with these delays are numbered."""
     by_delay = _arms_by_delay(delays)
@@ -166,7 +166,14 @@ def ages_of(number: int, space: Space) -> IntArray:
     return ages
 
 
-@compiled
+def _graph_work(means: FloatArray, space: Space, aged_space: Space) -> float:
+    """Return how often `build_graph` looks at an arm."""
+    arms = len(means)
+    vectors = float(space.completions[-1, 0]) + arms * float(aged_space.completions[-1, 0])
+    return vectors * arms * min(arms, len(space.completions))
+
+
+@tiered(_graph_work)
 def build_graph(means: FloatArray, space: Space, aged_space: Space) -> Graph:
     """Return the graph of all states of a space.
 
@@ -203,7 +210,7 @@ def _choose(graph: Graph, policy: Policy, state: int, arm: int) -> None:
     policy.rewards[state] = graph.means[arm, graph.delays[state, arm] - 1]
 
 
-@compiled
+@tiered(lambda graph: graph.delays.size)
 def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     """Return the policy that pulls the arm with the largest index at its delay."""
     states, arms = graph.delays.shape
@@ -218,7 +225,7 @@ def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     return policy
 
 
-@compiled
+@tiered(lambda policy: 2 * len(policy.arms))
 def evaluate(policy: Policy, scores: FloatArray) -> None:
     """Write to `scores` the gain and the relative value of each state under a policy.
 
@@ -259,7 +266,7 @@ def evaluate(policy: Policy, scores: FloatArray) -> None:
                 scored[state] = True
 
 
-@compiled
+@tiered(lambda graph: 2 * graph.delays.size)
 def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
     """Give each state its best arm under the scores, and return how many states changed theirs.
 
@@ -285,7 +292,7 @@ def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
     return changed
 
 
-@compiled
+@tiered(lambda policy: 4 * len(policy.arms))
 def best_cycle(policy: Policy, scores: FloatArray) -> IntArray:
     """Return the arms of a cycle with the largest gain under the policy."""
     state = scores[:, 0].argmax()
@@ -300,7 +307,7 @@ def best_cycle(policy: Policy, scores: FloatArray) -> IntArray:
     return np.array(cycle, np.int64)
 
 
-@compiled
+@tiered(lambda graph: graph.delays.size)
 def largest_rise(graph: Graph, scores: FloatArray) -> float:
     """Return max over states of (best reward plus next value) - value: no gain exceeds it."""
     largest = -np.inf
@@ -310,10 +317,10 @@ def largest_rise(graph: Graph, scores: FloatArray) -> float:
             if after != FORBIDDEN:
                 reward = graph.means[arm, graph.delays[state, arm] - 1]
                 largest = max(largest, reward + scores[after, 1] - scores[state, 1])
-    return largest
+    return float(largest)
 
 
-@compiled
+@tiered(lambda successors: 2 * successors.size)
 def strong_components(successors: Int32Array) -> Int32Array:
     """Return a number for each state, the same for two if each leads to the other (Tarjan 1972)."""
     states, arms = successors.shape
