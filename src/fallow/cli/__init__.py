@@ -8,7 +8,7 @@ try:
     with needed_by("the command line"):
         from typer import Typer
 
-        from fallow.cli import catalog, plan, replay, run, simulate, warmup
+        from fallow.cli import advise, catalog, plan, replay, run, simulate, warmup
         from fallow.cli.app import app
         from fallow.cli.terminal import replace_unprintable, say_when_compiling
         from fallow.signals import Ended, end_at_signals, end_process
@@ -36,4 +36,15 @@ def run_app(application: Typer) -> None:
         end_process(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
 
 
-__all__ = ["app", "catalog", "main", "plan", "replay", "run", "run_app", "simulate", "warmup"]
+__all__ = [
+    "advise",
+    "app",
+    "catalog",
+    "main",
+    "plan",
+    "replay",
+    "run",
+    "run_app",
+    "simulate",
+    "warmup",
+]
