@@ -368,4 +368,4 @@ def test_the_narrowest_beam_keeps_one_vector(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(BEAM, "MAX_WORK", 1)
     monkeypatch.setattr(BEAM, "beam_path", search)
     beam(fallow.catalog.random_table(arms=4, max_delay=3, seed=0))
-    assert search.call_args.args[4] == 1
+    assert search.call_args.args[5] == 1

@@ -13,6 +13,7 @@ from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal
 from fallow.planners.plan import plan
+from fallow.planners.schedule import Schedule, schedule
 from fallow.protocol import Block, Learner, Outcome
 from fallow.simulate import simulate
 from fallow.studies.replicate import replicate
@@ -30,6 +31,7 @@ __all__ = [
     "RankingUCB",
     "Result",
     "Rotation",
+    "Schedule",
     "Trajectory",
     "catalog",
     "decay",
@@ -39,6 +41,7 @@ __all__ = [
     "plan",
     "planners",
     "replicate",
+    "schedule",
     "simulate",
     "studies",
     "upper_bound",

@@ -34,17 +34,25 @@ def _mark(arm: int | np.int64, delay: int | np.int64) -> np.uint64:
 
 @compiled
 def beam_path(
-    means: FloatArray, values: FloatArray, price: float, rounds: int, width: int, branches: int
+    means: FloatArray,
+    values: FloatArray,
+    price: float,
+    start: IntArray,
+    rounds: int,
+    width: int,
+    branches: int,
 ) -> IntArray:
-    """Return the arms pulled on the best path of so many rounds from rested.
+    """Return the arms pulled on the best path of so many rounds from the delays at the start.
 
     Each round keeps the `width` best distinct delay vectors, by net reward so far plus the value of
-    all arms at their delays; each is continued by its `branches` best arms. Vectors are told apart
-    by the exclusive or of a mark for each arm and delay.
+    all arms at their delays; each is continued by its `branches` best arms. `values[n]` is by arm
+    and delay when n rounds are left, and the last of them when there are more. Vectors are told
+    apart by the exclusive or of a mark for each arm and delay.
     """
     arms, rested = means.shape
     branches = min(branches, arms)
-    delays = np.full((width, arms), rested)
+    delays = np.empty((width, arms), np.int64)
+    delays[0] = start
     next_delays = delays.copy()
     earned = np.zeros(width)
     next_earned = earned.copy()
@@ -56,15 +64,16 @@ def beam_path(
     merits = np.empty(arms)
     kept = 1
     for now in range(rounds):
+        later = values[min(rounds - now, len(values)) - 1]
         for node in range(kept):
             waiting = earned[node]
             mark = np.uint64(0)
             for arm in range(arms):
                 aged = min(delays[node, arm] + 1, rested)
-                waiting += values[arm, aged - 1]
+                waiting += later[arm, aged - 1]
                 mark ^= _mark(arm, aged)
                 net = means[arm, delays[node, arm] - 1] - price
-                merits[arm] = net + values[arm, 0] - values[arm, aged - 1]
+                merits[arm] = net + later[arm, 0] - later[arm, aged - 1]
             for branch in range(branches):
                 best = merits.argmax()
                 place = node * branches + branch

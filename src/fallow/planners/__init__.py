@@ -21,6 +21,7 @@ from fallow.planners.ranking import (
     theorem2_index,
     transition_totals,
 )
+from fallow.planners.schedule import Schedule, schedule
 from fallow.planners.whittle import whittle
 
 HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
@@ -32,6 +33,7 @@ __all__ = [
     "HEURISTICS",
     "Guarantee",
     "Plan",
+    "Schedule",
     "beam",
     "gain",
     "ghost",
@@ -44,6 +46,7 @@ __all__ = [
     "plan",
     "ranking_gains",
     "reachable_states",
+    "schedule",
     "theorem2_index",
     "transition_totals",
     "upper_bound",

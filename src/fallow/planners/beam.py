@@ -38,13 +38,14 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     useful = np.argsort(-worth, kind="stable")[: (worth > 0).sum() + BRANCHES]
     means = means[useful]
     surplus, _ = best_delays(means, price)
-    values = relaxed_values(means, price, surplus)
+    values = relaxed_values(means, price, surplus)[np.newaxis]  # however many rounds are left
     # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
     # even 4 times the longest delay would be too much, the beam is narrower.
     longest = instance.max_delay + 1
     affordable = MAX_WORK // (longest * (len(useful) + SORTING))
     width = min(width, max(1, affordable // 4))
     rounds = longest * min(32, max(4, affordable // width))
-    path = beam_path(means, values, price, rounds, width, BRANCHES)
+    rested = np.full(len(useful), longest)
+    path = beam_path(means, values, price, rested, rounds, width, BRANCHES)
     start, end = best_repeat(means, path)
     return certify(instance, useful[path[start:end]], "beam")
