@@ -78,11 +78,12 @@ class Search:
         return Search(self.means, np.minimum(delays, self.means.shape[1]))
 
     def _longest_beam(self) -> int:
-        return MAX_BEAM_WORK // (NARROWEST * (len(self.means) + SORTING))
+        return max(1, MAX_BEAM_WORK // (NARROWEST * (len(self.means) + SORTING)))
 
     def _beam_path(self, prices: FloatArray) -> IntArray:
         rounds = len(prices)
-        width = min(WIDEST, MAX_BEAM_WORK // (rounds * (len(self.means) + SORTING)))
+        affordable = MAX_BEAM_WORK // (rounds * (len(self.means) + SORTING))
+        width = min(WIDEST, max(1, affordable))
         price = float(prices.mean())
         known = min(rounds, max(1, MAX_VALUES // self.means.size))
         values = schedule.values_to_go(self.means, prices[rounds - known :])
