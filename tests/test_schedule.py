@@ -291,6 +291,15 @@ def test_work_beyond_its_limits_is_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert least.total >= entered(instance, start, plan(instance, 0).cycle, 60) - 1e-12
 
 
+def test_arms_that_never_wear_out_are_told_apart_however_many() -> None:
+    """All of them have one delay vector together, so only the arms are many."""
+    means = np.full((40_000, 1), 0.5)
+    means[39_999] = 0.75
+    found = fallow.schedule(Instance(means), 50)
+    assert set(found.arms) == {39_999}
+    assert found.certificate == pytest.approx(1)
+
+
 def test_many_arms_and_long_delays_are_scheduled() -> None:
     for instance in (
         catalog.random_table(arms=3000, max_delay=3, seed=0),
@@ -358,10 +367,10 @@ def test_prices_of_rounds_lower_the_bound_of_one_price() -> None:
 
 
 def test_local_search_ends_where_no_move_helps() -> None:
-    for seed in range(40):
+    for seed in range(150):
         generator = np.random.default_rng(seed)
-        arms, rounds = generator.integers(1, 5), generator.integers(1, 9)
-        means = generator.random((arms, generator.integers(1, 5)))
+        arms, rounds = generator.integers(1, 5), generator.integers(1, 13)
+        means = generator.random((arms, generator.integers(1, 7)))
         delays = generator.integers(1, means.shape[1] + 1, arms)
         path = generator.integers(0, arms, rounds)
 

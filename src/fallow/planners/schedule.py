@@ -29,7 +29,7 @@ from fallow.planners.schedule_search import Search
 MAX_ROUNDS = 10**6
 """Most rounds of a schedule."""
 MAX_STEPS = 2**27
-"""Most looks of the exact dynamic program at an arm, about half a second."""
+"""Most looks of the exact dynamic program at an arm, about half a second; so arms fit in 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def schedule(
     start = current_delays(instance, delays, since)
     rested = instance.max_delay + 1
     capped = np.array([rested if delay is None else min(delay, rested) for delay in start])
-    steps = rounds * reachable_states(instance) * instance.arms
+    # Each arm is looked at in each state and round, and all arms for each way to begin.
+    steps = instance.arms * (rounds * reachable_states(instance) + instance.arms)
     if within_reach(instance, max_states) and steps <= MAX_STEPS:
         path, bound = _exact(instance, rounds, capped)
         return _schedule(instance, path, start, bound, "exact")
