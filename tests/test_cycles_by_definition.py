@@ -87,4 +87,4 @@ def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> 
 
 
 def test_of_equal_starts_the_first_is_taken() -> None:
-    assert cycles.best_start(np.full((2, 3), 0.5), np.array([3, 3]), np.array([0, 1, 1])) == 0
+    assert cycles.best_start(np.full((2, 3), 0.5), np.array([3, 3]), np.array([0, 1, 1]), 3) == 0

@@ -17,7 +17,7 @@ from fallow.kernels import (
     lookahead,
     paths,
 )
-from fallow.limits import no_limits
+from fallow.limits import no_limits, rested_past
 
 # Beam
 
@@ -28,20 +28,27 @@ def aged(delays: tuple[int, ...], pulled: int, rested: int) -> tuple[int, ...]:
 
 
 def beam_score(
-    means: FloatArray, values: FloatArray, price: float, rounds: int, width: int, branches: int
+    means: FloatArray,
+    values: FloatArray,
+    price: float,
+    start: tuple[int, ...],
+    rounds: int,
+    width: int,
+    branches: int,
 ) -> float:
     """Net reward plus value of all arms at the end of the best path; vectors are tuples."""
     arms, rested = means.shape
-    kept = {(rested,) * arms: 0.0}
+    kept = {start: 0.0}
     score = math.nan
-    for _ in range(rounds):
+    for left in range(rounds - 1, -1, -1):
+        later = values[left] if left < len(values) else values[-1]
         candidates = []
         for delays, earned in kept.items():
             children = []
             for arm in range(arms):
                 after = aged(delays, arm, rested)
                 net = earned + means[arm, delays[arm] - 1] - price
-                worth = sum(values[other, after[other] - 1] for other in range(arms))
+                worth = sum(later[other, after[other] - 1] for other in range(arms))
                 children.append((net + worth, net, after))
             candidates += sorted(children)[-branches:]
         kept = {}
@@ -56,19 +63,21 @@ def beam_score(
 def test_a_beam_keeps_the_best_distinct_delay_vectors() -> None:
     """Over values without ties: those of the relaxed problem have many."""
     for generator, means in random_tables(60, arms=5, width=6):
-        values = generator.random(means.shape)
-        price = generator.random()
-        rounds, width, branches = (int(generator.integers(1, most)) for most in (24, 6, 4))
-        path = paths.beam_path(means, values, price, no_limits(len(means)), rounds, width, branches)
         arms, rested = means.shape
-        delays, score = (rested,) * arms, 0.0
+        values = generator.random((generator.integers(1, 12), arms, rested))
+        price = generator.random()
+        start = generator.integers(1, rested + 1, arms)
+        rounds, width, branches = (int(generator.integers(1, most)) for most in (24, 6, 4))
+        limits = no_limits(arms)
+        past = rested_past(limits, rested)._replace(delays=start)
+        path, _ = paths.beam_path(means, values, price, limits, past, rounds, width, branches)
+        delays, score = tuple(start.tolist()), 0.0
         for arm in path:
             score += means[arm, delays[arm] - 1] - price
             delays = aged(delays, arm, rested)
-        score += sum(values[arm, delays[arm] - 1] for arm in range(arms))
-        assert score == pytest.approx(
-            beam_score(means, values, price, rounds, width, branches), abs=1e-12
-        )
+        score += sum(values[0, arm, delays[arm] - 1] for arm in range(arms))
+        best = beam_score(means, values, price, tuple(start.tolist()), rounds, width, branches)
+        assert score == pytest.approx(best, abs=1e-12)
 
 
 def test_relaxed_values_are_of_the_best_later_pull_or_of_none() -> None:
@@ -231,7 +240,9 @@ def test_an_index_is_followed_until_the_delays_repeat() -> None:
     for generator, means in random_tables(60, arms=5, width=6):
         for table in (means, generator.choice([0.2, 0.5, 0.7], means.shape)):
             for max_rounds in (1, 2, 3, 7, 8, 20, 100):
-                found, _ = paths.follow(table, no_limits(len(table)), max_rounds)
+                limits = no_limits(len(table))
+                past = rested_past(limits, table.shape[1])
+                found, _ = paths.follow(table, limits, past, max_rounds)
                 assert found.tolist() == followed(table, max_rounds)
 
 

@@ -19,7 +19,7 @@ from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
 from fallow.kernels.paths import beam_path, best_repeat
-from fallow.limits import no_limits
+from fallow.limits import no_limits, rested_past
 from fallow.planners import HEURISTICS, beam, ghost, greedy, harmonic, improve
 
 HARMONIC, BOUNDS, BEAM, INDEX_POLICY = (
@@ -247,8 +247,9 @@ def test_beam_reaches_optima_that_a_single_path_misses() -> None:
 def test_beam_repeats_the_best_part_of_its_path(instance: Instance) -> None:
     """Against all parts of a random path that start and end with the same delay vector."""
     path = np.random.default_rng(0).integers(0, instance.arms, 60)
-    start, end = best_repeat(instance.means, no_limits(instance.arms), path)
     width = instance.max_delay + 1
+    limits = no_limits(instance.arms)
+    start, end = best_repeat(instance.means, limits, rested_past(limits, width), path)
     vectors = [(width,) * instance.arms]
     for arm in path:
         aged = [min(tau + 1, width) for tau in vectors[-1]]
@@ -370,4 +371,4 @@ def test_the_narrowest_beam_keeps_one_vector(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(BEAM, "MAX_WORK", 1)
     monkeypatch.setattr(BEAM, "beam_path", search)
     beam(fallow.catalog.random_table(arms=4, max_delay=3, seed=0))
-    assert search.call_args.args[5] == 1
+    assert search.call_args.args[6] == 1

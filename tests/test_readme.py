@@ -15,17 +15,18 @@ COMMANDS = [line.partition("#")[0].strip() for block in SHELL for line in block.
 
 
 def test_the_readme_has_code_and_commands() -> None:
-    assert len(PYTHON) == 1
+    assert len(PYTHON) == 2
     assert {"make demo", "make test"} <= set(COMMANDS)
 
 
 def test_the_code_runs_as_it_stands() -> None:
     result = subprocess.run(
-        [sys.executable, "-c", PYTHON[0]], check=True, capture_output=True, text=True
+        [sys.executable, "-c", "".join(PYTHON)], check=True, capture_output=True, text=True
     )
-    cycle, share = result.stdout.splitlines()
+    cycle, share, soon = result.stdout.splitlines()
     assert "'hymn'" in cycle
     assert share.endswith("100.0% of the best possible")
+    assert re.search(r"'waltz'.* earn (\S+), at most \1 is possible", soon)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

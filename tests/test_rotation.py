@@ -198,22 +198,25 @@ def test_own_delays_are_those_of_the_repeated_cycle(cycle: list[int]) -> None:
         assert found[place] == back
 
 
-@given(cycles, st.integers(0, 10**6))
-def test_a_cycle_is_entered_where_its_first_play_is_worth_most(cycle: list[int], seed: int) -> None:
+@given(cycles, st.integers(1, 30), st.integers(0, 10**6))
+def test_a_cycle_is_entered_where_so_many_rounds_are_worth_most(
+    cycle: list[int], rounds: int, seed: int
+) -> None:
     generator = np.random.default_rng(seed)
     values = np.sort(generator.random((4, 5)), axis=1)
     delays = generator.integers(1, 6, 4)
 
-    def first_play(start: int) -> float:
+    def worth(start: int) -> float:
         last = {arm: -int(delays[arm]) for arm in range(4)}
         total = 0.0
-        for now, arm in enumerate(cycle[start:] + cycle[:start]):
+        for now in range(rounds):
+            arm = cycle[(start + now) % len(cycle)]
             total += values[arm, min(now - last[arm], 5) - 1]
             last[arm] = now
         return total
 
-    start = best_start(values, delays, np.array(cycle))
-    assert first_play(start) == pytest.approx(max(map(first_play, range(len(cycle)))), abs=1e-9)
+    start = best_start(values, delays, np.array(cycle), rounds)
+    assert worth(start) == pytest.approx(max(map(worth, range(len(cycle)))), abs=1e-9)
 
 
 @given(cycles, st.integers(0, 10**6))

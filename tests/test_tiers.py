@@ -22,7 +22,7 @@ from fallow.kernels.confidence import rises
 from fallow.kernels.cycles import best_part, shortest_period
 from fallow.kernels.paths import follow
 from fallow.learners.registry import LEARNERS, learner_factory
-from fallow.limits import no_limits
+from fallow.limits import no_limits, rested_past
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
 from fallow.planners.optimal import within_reach
@@ -177,7 +177,9 @@ def test_sizes_alone_decide(interpreter: kernels.Interpreter) -> None:
     for seed in range(5):
         means = np.random.default_rng(seed).random((3, 4))
         interpreter.steps = kernels.LIMIT
-        follow(means, no_limits(3), max_rounds=50)  # until the delays repeat, early or late
+        follow(
+            means, no_limits(3), rested_past(no_limits(3), 4), max_rounds=50
+        )  # until the delays repeat, early or late
         rises(100 * means, 50 * means[::-1], level=0.1)  # until an arm does
         left.add(interpreter.steps)
     assert len(left) == 1

@@ -13,6 +13,7 @@ from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal
 from fallow.planners.plan import plan
+from fallow.planners.schedule import Schedule, schedule
 from fallow.protocol import Block, Learner, Outcome
 from fallow.rules import Rules
 from fallow.simulate import simulate
@@ -32,6 +33,7 @@ __all__ = [
     "Result",
     "Rotation",
     "Rules",
+    "Schedule",
     "Trajectory",
     "catalog",
     "decay",
@@ -41,6 +43,7 @@ __all__ = [
     "plan",
     "planners",
     "replicate",
+    "schedule",
     "simulate",
     "studies",
     "upper_bound",

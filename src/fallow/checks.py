@@ -127,16 +127,20 @@ def text(argument: str, value: object, longest: int = MAX_TEXT) -> str:
     return value
 
 
+def listed(argument: str, values: object, wanted: str) -> list[Any]:
+    """Return the values as a list; they must be one, and not too long."""
+    unordered = isinstance(values, str | bytes | bytearray | Mapping | Set | np.ma.MaskedArray)
+    if unordered or not isinstance(values, Collection) or getattr(values, "ndim", 1) != 1:
+        raise ValueError(f"{argument} must be {wanted}, got {short(values)}")
+    at_most(f"the length of {argument}", _length(values), MAX_VALUES)
+    return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
 def whole_numbers(
     argument: str, values: Collection[int] | IntArray, minimum: int, maximum: int = LARGEST
 ) -> list[int]:
     """Return the values as Python integers, none below the minimum or above the maximum."""
-    unordered = isinstance(values, str | bytes | bytearray | Mapping | Set)
-    is_list = isinstance(values, Collection) and getattr(values, "ndim", 1) == 1
-    if unordered or not is_list or isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{argument} must be a list of whole numbers, got {short(values)}")
-    at_most(f"the length of {argument}", _length(values), MAX_VALUES)
-    whole = list(values.tolist() if isinstance(values, np.ndarray) else values)
+    whole = listed(argument, values, "a list of whole numbers")
     if set(map(type, whole)) == {int} and minimum <= min(whole) and max(whole) <= maximum:
         return whole
     checked = []

@@ -42,6 +42,26 @@ class Limits(NamedTuple):
         )
 
 
+class Past(NamedTuple):
+    """What limits and means must know of the pulls up to now.
+
+    `delays` are the rounds since each arm was pulled, capped where it is rested. `waited` is how
+    many of its longest wait an arm has used up. `recent[cap]` holds the rounds since the latest
+    pulls that a cap counts, the last one first.
+    """
+
+    delays: IntArray
+    waited: IntArray
+    recent: IntArray
+
+
+def rested_past(limits: Limits, rested: int) -> Past:
+    """Return the past of arms that were never pulled, when every wait begins."""
+    arms, caps = len(limits.shortest), len(limits.pulls)
+    never = np.full((caps, int(limits.pulls.max(initial=1))), NEVER)
+    return Past(np.full(arms, rested), np.ones(arms, np.int64), never)
+
+
 def no_limits(arms: int) -> Limits:
     """Return the limits of arms that may be pulled at any time."""
     return Limits(

@@ -92,6 +92,7 @@ USUAL: dict[str, Any] = {
     "max_delay": 2,
     "horizon": 60,
     "seed": 0,
+    "rounds": 5,
     "runs": 1,
     "workers": 1,
     "instance": INSTANCE,
@@ -114,7 +115,7 @@ USUAL: dict[str, Any] = {
     "parameters": {},
 }
 """What an argument without a default may be."""
-LONG = {"horizon": 60, "runs": 1, "workers": 1}
+LONG = {"horizon": 60, "rounds": 60, "runs": 1, "workers": 1}
 """Arguments that are right but take long where they are larger."""
 TRUSTED = ("instance", "plan", "policy")
 """Arguments of planners and learners that are objects of the package or code, not options."""
@@ -191,7 +192,8 @@ CLASSES = [
 CHECK_ALL = (Study, simulate, replicate)
 FUNCTIONS = [
     *(getattr(planners, name) for name in ("beam", "improve", "optimal", "plan", "gain")),
-    *(planners.maintenance.schedule, Instance, Instance.b2dep, Instance.blocking),
+    *(planners.schedule, planners.maintenance.schedule),
+    *(Instance, Instance.b2dep, Instance.blocking),
     *(*catalog.ENTRIES.values(), catalog.build, catalog.source),
     *(decay.geometric, decay.constant, decay.power, decay.table),
     *(estimate, log_rounds, Study, simulate, replicate),

@@ -17,6 +17,7 @@ import fallow
 from fallow import Instance, Plan, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
+from fallow.cli.schedule import plan_rounds
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
 from fallow.planners.optimal import reachable_states, within_reach
@@ -40,12 +41,32 @@ def plan_command(
     max_states: Annotated[
         int, typer.Option(help="Find the optimum if at most so many delay vectors can be reached.")
     ] = MAX_STATES,
+    rounds: Annotated[
+        int | None, typer.Option(help="Plan only the next rounds, so many, and show each of them.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="With --rounds: past pulls, a CSV file with one arm a line, oldest first; "
+            "- reads standard input. Without, all arms are rested.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With --rounds: print CSV.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Plan an instance with every planner and compare them."""
+    """Plan an instance with every planner and compare them, or plan the next rounds."""
     with user_mistakes():
         model = read_instance(instance, parameters or [])
         checks.whole_number("--max-states", max_states, minimum=0)
+        if rounds is not None:
+            if method is not None:
+                raise ValueError(f"--method must be left out with --rounds, got {method!r}")
+            plan_rounds(model, rounds, since, max_states, as_csv, as_json)
+            return
+        if since is not None or as_csv:
+            option = "--csv" if since is None else "--since"
+            raise ValueError(f"{option} must come with --rounds, got it without")
         if method is not None:
             checks.one_of("--method", method, METHODS)
         plans = _plans(model, [method] if method else METHODS, max_states)

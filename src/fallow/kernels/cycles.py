@@ -339,28 +339,34 @@ def local_search(means: FloatArray, limits: Limits, cycle: IntArray, max_moves: 
 
 
 @tiered(lambda values, cycle: len(values) * len(cycle))
-def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
-    """Return the position at which to enter a cycle for the most value in its first play.
+def best_start(values: FloatArray, delays: IntArray, cycle: IntArray, rounds: int) -> int:
+    """Return the position at which to enter a cycle for the most value in so many rounds.
 
-    Only the first pull of each arm depends on it: that comes after the arm's delay up to now, and
-    not after the cycle's own. Ties go to the first position.
+    Only the first pull of each arm depends on the delays: it comes after the arm's delay up to now,
+    and not after the cycle's own. Ties go to the first position.
     """
-    arms, width = values.shape
+    arms = len(values)
     length = len(cycle)
     own = own_delays(cycle, arms)
     # Where each arm is pulled next, as a position of the cycle played twice; -1 if never.
     following = np.full(arms, -1)
     for place in range(2 * length - 1, length - 1, -1):
         following[cycle[place - length]] = place
+    # Whole plays are worth the same from everywhere; the rounds of the last, broken one are not.
+    broken = 0.0
+    for place in range(rounds % length):
+        broken += _mean(values, cycle[place], own[place])
     best, best_value = 0, -np.inf
     for start in range(length - 1, -1, -1):
         following[cycle[start]] = start
-        value = 0.0
+        behind = (start + rounds) % length
+        broken += _mean(values, cycle[start], own[start])
+        broken -= _mean(values, cycle[behind], own[behind])
+        value = broken
         for arm in range(arms):
-            if following[arm] >= 0:
-                delay = delays[arm] + following[arm] - start
-                value += values[arm, min(delay, width) - 1]
-                value -= values[arm, min(own[following[arm] % length], width) - 1]
+            if 0 <= following[arm] < start + rounds:
+                value += _mean(values, arm, delays[arm] + following[arm] - start)
+                value -= _mean(values, arm, own[following[arm] % length])
         if value > best_value - 1e-12:
             best, best_value = start, max(value, best_value)
     return best

@@ -4,36 +4,20 @@ import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
-from fallow.limits import NEVER, Limits
+from fallow.limits import NEVER, Limits, Past
 
 
 @compiled
-def _rested_past(limits: Limits, arms: int, rested: int) -> tuple[IntArray, IntArray]:
-    """Return delays and, for each cap, the rounds since its latest pulls, when nothing was pulled.
-
-    Arms that must be pulled now and then have just been, so that there is time for all of them.
-    """
-    delays = np.full(arms, rested)
-    for arm in range(arms):
-        if limits.longest[arm] < NEVER:
-            delays[arm] = 1
-    most = 1
-    for pulls in limits.pulls:
-        most = max(most, pulls)
-    return delays, np.full((len(limits.pulls), most), NEVER)
-
-
-@compiled
-def _most_urgent(limits: Limits, delays: IntArray) -> int:
+def _most_urgent(limits: Limits, waited: IntArray) -> int:
     """Return for how long at most the arm pulled now may have had time, so that all keep theirs.
 
     With w(s) arms that must be pulled within s more rounds, all s + 1 rounds from now are theirs
     if w(s) = s + 1. NEVER if there is no such s, and -1 if they are too many already.
     """
-    arms = len(delays)
+    arms = len(waited)
     within = np.zeros(arms, np.int64)
     for arm in range(arms):
-        spare = limits.longest[arm] - delays[arm]
+        spare = limits.longest[arm] - waited[arm]
         if spare < arms:
             within[max(spare, 0)] += 1
     urgent = 0
@@ -47,33 +31,37 @@ def _most_urgent(limits: Limits, delays: IntArray) -> int:
 
 
 @compiled
-def _may_pull(
-    limits: Limits, delays: IntArray, recent: IntArray, most_urgent: int, arm: int
-) -> bool:
+def _may_pull(limits: Limits, past: Past, most_urgent: int, arm: int) -> bool:
     """Tell whether an arm may be pulled now."""
-    if delays[arm] < limits.shortest[arm]:
+    if past.delays[arm] < limits.shortest[arm]:
         return False
-    if most_urgent < NEVER and limits.longest[arm] - delays[arm] > most_urgent:
+    if most_urgent < NEVER and limits.longest[arm] - past.waited[arm] > most_urgent:
         return False
     for cap in range(len(limits.pulls)):
-        if limits.members[cap, arm] and recent[cap, limits.pulls[cap] - 1] < limits.rounds[cap]:
+        latest = past.recent[cap, limits.pulls[cap] - 1]
+        if limits.members[cap, arm] and latest < limits.rounds[cap]:
             return False
     return True
 
 
 @compiled
-def _pass_round(limits: Limits, delays: IntArray, recent: IntArray, rested: int, arm: int) -> None:
+def _pass_round(limits: Limits, past: Past, rested: int, arm: int) -> None:
     """Count one round in which an arm is pulled."""
-    for other in range(len(delays)):
-        delays[other] = 1 if other == arm else min(delays[other] + 1, rested)
+    for other in range(len(past.delays)):
+        past.delays[other] = 1 if other == arm else min(past.delays[other] + 1, rested)
+    if not limits.bind:
+        return
+    for other in range(len(past.waited)):
+        if limits.longest[other] < NEVER:
+            past.waited[other] = 1 if other == arm else past.waited[other] + 1
     for cap in range(len(limits.pulls)):
-        latest = limits.pulls[cap]
-        for place in range(latest):
-            recent[cap, place] = min(recent[cap, place] + 1, limits.rounds[cap])
+        recent = past.recent[cap]
+        for place in range(limits.pulls[cap]):
+            recent[place] = min(recent[place] + 1, limits.rounds[cap])
         if limits.members[cap, arm]:
-            for place in range(latest - 1, 0, -1):
-                recent[cap, place] = recent[cap, place - 1]
-            recent[cap, 0] = 1
+            for place in range(limits.pulls[cap] - 1, 0, -1):
+                recent[place] = recent[place - 1]
+            recent[0] = 1
 
 
 @compiled
@@ -85,43 +73,59 @@ def _same(numbers: IntArray, others: IntArray) -> bool:
 
 
 @tiered(lambda indices, max_rounds: 4 * len(indices) * max_rounds)
-def follow(indices: FloatArray, limits: Limits, max_rounds: int) -> tuple[IntArray, bool]:
-    """Pull the arm with the largest index, from rested, and return the cycle that this ends in.
+def follow(
+    indices: FloatArray, limits: Limits, past: Past, max_rounds: int
+) -> tuple[IntArray, bool]:
+    """Pull the arm with the largest index, and return the cycle that this ends in.
 
     Ties go to the first arm. Brent's method finds the cycle: compare each state with one kept from
     an earlier round, and keep the current one whenever that is twice as far back as before. Without
     a repeat in `max_rounds`, return the pulls since the state that was kept last, and False. Where
-    no arm may be pulled, there is no cycle.
+    no arm may be pulled, there is no cycle. The past goes on.
     """
     arms, rested = indices.shape
-    delays, recent = _rested_past(limits, arms, rested)
-    kept, kept_recent = delays.copy(), recent.copy()
+    kept = Past(past.delays.copy(), past.waited.copy(), past.recent.copy())
     kept_round, patience = 0, 1
     pulls = np.empty(max_rounds, np.int64)
     most_urgent = NEVER
     for now in range(max_rounds):
         if limits.bind:
-            most_urgent = _most_urgent(limits, delays)
+            most_urgent = _most_urgent(limits, past.waited)
         best, best_index = -1, -np.inf
         for arm in range(arms):
-            index = indices[arm, delays[arm] - 1]
+            index = indices[arm, past.delays[arm] - 1]
             if index > best_index and (
-                not limits.bind or _may_pull(limits, delays, recent, most_urgent, arm)
+                not limits.bind or _may_pull(limits, past, most_urgent, arm)
             ):
                 best, best_index = arm, index
         if best == -1:
             return pulls[:0], False
         pulls[now] = best
-        _pass_round(limits, delays, recent, rested, best)
+        _pass_round(limits, past, rested, best)
         rounds = now + 1
-        if _same(delays, kept) and _same(recent.ravel(), kept_recent.ravel()):
+        if (
+            _same(past.delays, kept.delays)
+            and _same(past.waited, kept.waited)
+            and _same(past.recent.ravel(), kept.recent.ravel())
+        ):
             return pulls[kept_round:rounds], True
         if rounds - kept_round == patience and 2 * patience <= max_rounds - rounds:
-            kept[:] = delays
-            kept_recent[:] = recent
+            kept.delays[:] = past.delays
+            kept.waited[:] = past.waited
+            kept.recent[:] = past.recent
             kept_round = rounds
             patience *= 2
     return pulls[kept_round:], False
+
+
+@tiered(lambda path: 2 * len(path))
+def allows(limits: Limits, past: Past, rested: int, path: IntArray) -> bool:
+    """Tell whether all pulls of a path are allowed. The past goes on."""
+    for arm in path:
+        if not _may_pull(limits, past, _most_urgent(limits, past.waited), arm):
+            return False
+        _pass_round(limits, past, rested, arm)
+    return True
 
 
 @tiered(lambda means: means.size)
@@ -155,34 +159,51 @@ def _mark(arm: int | np.int64, delay: int | np.int64) -> np.uint64:
     return mixed ^ (mixed >> np.uint64(31))
 
 
+@compiled
+def _state_mark(limits: Limits, past: Past) -> np.uint64:
+    """Return a mark of a whole state."""
+    arms = len(past.delays)
+    mark = np.uint64(0)
+    for arm in range(arms):
+        mark ^= _mark(arm, past.delays[arm])
+    if not limits.bind:
+        return mark
+    for arm in range(arms):
+        if limits.longest[arm] < NEVER:
+            mark ^= _mark(arms + arm, past.waited[arm])
+    most = past.recent.shape[1]
+    for cap in range(len(limits.pulls)):
+        for place in range(limits.pulls[cap]):
+            mark ^= _mark(2 * arms + cap * most + place, past.recent[cap, place])
+    return mark
+
+
 @tiered(lambda means, rounds, width, branches: 8 * rounds * width * (len(means) + branches))
 def beam_path(
     means: FloatArray,
     values: FloatArray,
     price: float,
     limits: Limits,
+    start: Past,
     rounds: int,
     width: int,
     branches: int,
-) -> IntArray:
-    """Return the arms pulled on the best path of so many rounds from rested.
+) -> tuple[IntArray, bool]:
+    """Return the arms pulled on the best path of so many rounds from a past on.
 
-    The path is shorter where no arm may be pulled.
-
-    Each round keeps the `width` best distinct delay vectors, by net reward so far plus the value of
-    all arms at their delays; each is continued by its `branches` best arms. Vectors are told apart
-    by the exclusive or of a mark for each arm and delay.
+    Each round keeps the `width` best distinct states, by net reward so far plus the value of all
+    arms at their delays; each is continued by its `branches` best arms that may be pulled.
+    `values[n]` is by arm and delay when n rounds are left, and the last of them when there are
+    more. States are told apart by the exclusive or of marks. The path is shorter where no arm may
+    be pulled. The flag says whether all states could be kept.
     """
     arms, rested = means.shape
     branches = min(branches, arms)
-    rested_delays, nothing_recent = _rested_past(limits, arms, rested)
     delays = np.empty((width, arms), np.int64)
-    delays[0] = rested_delays
-    next_delays = delays.copy()
-    recent = np.empty((width, *nothing_recent.shape), np.int64)
-    recent[0] = nothing_recent
-    next_recent = recent.copy()
-    most_urgent = NEVER
+    waited = delays.copy()
+    recent = np.empty((width, *start.recent.shape), np.int64)
+    delays[0], waited[0], recent[0] = start.delays, start.waited, start.recent
+    next_delays, next_waited, next_recent = delays.copy(), waited.copy(), recent.copy()
     earned = np.zeros(width)
     next_earned = earned.copy()
     parents = np.zeros((rounds, width), np.int32)
@@ -191,22 +212,23 @@ def beam_path(
     candidates = np.empty(width * branches, np.int64)
     marks = np.empty(width * branches, np.uint64)
     merits = np.empty(arms)
-    kept = 1
+    most_urgent = NEVER
+    kept, whole = 1, branches == arms
     for now in range(rounds):
+        later = values[min(rounds - now, len(values)) - 1]
         for node in range(kept):
+            past = Past(delays[node], waited[node], recent[node])
             waiting = earned[node]
             mark = np.uint64(0)
             if limits.bind:
-                most_urgent = _most_urgent(limits, delays[node])
+                most_urgent = _most_urgent(limits, past.waited)
             for arm in range(arms):
                 aged = min(delays[node, arm] + 1, rested)
-                waiting += values[arm, aged - 1]
+                waiting += later[arm, aged - 1]
                 mark ^= _mark(arm, aged)
                 net = means[arm, delays[node, arm] - 1] - price
-                merits[arm] = net + values[arm, 0] - values[arm, aged - 1]
-                if limits.bind and not _may_pull(
-                    limits, delays[node], recent[node], most_urgent, arm
-                ):
+                merits[arm] = net + later[arm, 0] - later[arm, aged - 1]
+                if limits.bind and not _may_pull(limits, past, most_urgent, arm):
                     merits[arm] = -np.inf
             for branch in range(branches):
                 best = merits.argmax()
@@ -220,15 +242,23 @@ def beam_path(
         seen = set(marks[:0])
         kept = 0
         for place in ranked:
-            if kept == width or scores[place] == -np.inf:
+            if scores[place] == -np.inf:
                 break
-            if marks[place] in seen:
+            if not limits.bind and marks[place] in seen:
                 continue
-            seen.add(marks[place])
+            if kept == width:
+                whole = False
+                break
             node, arm = place // branches, candidates[place]
             next_delays[kept] = delays[node]
+            next_waited[kept] = waited[node]
             next_recent[kept] = recent[node]
-            _pass_round(limits, next_delays[kept], next_recent[kept], rested, arm)
+            past = Past(next_delays[kept], next_waited[kept], next_recent[kept])
+            _pass_round(limits, past, rested, arm)
+            mark = _state_mark(limits, past) if limits.bind else marks[place]
+            if mark in seen:
+                continue
+            seen.add(mark)
             next_earned[kept] = earned[node] + means[arm, delays[node, arm] - 1] - price
             parents[now, kept] = node
             pulls[now, kept] = arm
@@ -237,6 +267,7 @@ def beam_path(
             rounds = now
             break
         delays, next_delays = next_delays, delays
+        waited, next_waited = next_waited, waited
         recent, next_recent = next_recent, recent
         earned, next_earned = next_earned, earned
     path = np.empty(rounds, np.int64)
@@ -244,31 +275,26 @@ def beam_path(
     for now in range(rounds - 1, -1, -1):
         path[now] = pulls[now, node]
         node = parents[now, node]
-    return path
+    return path, whole
 
 
 @tiered(lambda means, path: 4 * len(means) * (len(path) + 1))
-def best_repeat(means: FloatArray, limits: Limits, path: IntArray) -> tuple[int, int]:
+def best_repeat(means: FloatArray, limits: Limits, past: Past, path: IntArray) -> tuple[int, int]:
     """Return start and end of the part of a path with the largest average reward.
 
     Only parts that begin and end in the same state count, as such a part can be repeated at that
-    average; (0, 0) if there is none.
+    average; (0, 0) if there is none. The past goes on.
     """
-    arms, rested = means.shape
+    rested = means.shape[1]
     rounds = len(path)
-    delays, recent = _rested_past(limits, arms, rested)
     marks = np.zeros(rounds + 1, np.uint64)
     earned = np.zeros(rounds + 1)
     for now in range(rounds + 1):
-        for arm in range(arms):
-            marks[now] ^= _mark(arm, delays[arm])
-        for cap in range(len(limits.pulls)):
-            for place in range(limits.pulls[cap]):
-                marks[now] ^= _mark(arms + cap * recent.shape[1] + place, recent[cap, place])
+        marks[now] = _state_mark(limits, past)
         if now < rounds:
             pulled = path[now]
-            earned[now + 1] = earned[now] + means[pulled, delays[pulled] - 1]
-            _pass_round(limits, delays, recent, rested, pulled)
+            earned[now + 1] = earned[now] + means[pulled, past.delays[pulled] - 1]
+            _pass_round(limits, past, rested, pulled)
     # Between two visits the average is at most that of the best part between visits in a row.
     best_start, best_end, best_average = 0, 0, -np.inf
     by_mark = np.argsort(marks, kind="mergesort")

@@ -363,3 +363,39 @@ def strong_components(successors: Int32Array) -> Int32Array:
                     components[open_states[opened]] = finished
                 finished += 1
     return components
+
+
+@tiered(lambda graph, rounds: rounds * graph.delays.size)
+def best_path(
+    graph: Graph, rewards: FloatArray, entered: IntArray, rounds: int
+) -> tuple[IntArray, float]:
+    """Return the arms of the best schedule of so many rounds, and what it earns.
+
+    In the first round each arm earns `rewards` and leads to the state `entered`: the schedule may
+    begin where no other leads to. What can be earned in the rounds after it is found from the last
+    one backwards. Ties go to the first arm.
+    """
+    states, arms = graph.delays.shape
+    choices = np.empty((rounds, states), np.int16)  # by the rounds that are left
+    later, values = np.zeros(states), np.empty(states)
+    for left in range(1, rounds):
+        for state in range(states):
+            best, most = 0, -np.inf
+            for arm in range(arms):
+                value = graph.means[arm, graph.delays[state, arm] - 1]
+                value += later[graph.successors[graph.aged[state], arm]]
+                if value > most:
+                    best, most = arm, value
+            choices[left, state] = best
+            values[state] = most
+        later, values = values, later
+    path = np.empty(rounds, np.int64)
+    path[0], most = 0, -np.inf
+    for arm in range(arms):
+        if rewards[arm] + later[entered[arm]] > most:
+            path[0], most = arm, rewards[arm] + later[entered[arm]]
+    state = entered[path[0]]
+    for now in range(1, rounds):
+        path[now] = choices[rounds - now, state]
+        state = graph.successors[graph.aged[state], path[now]]
+    return path, float(most)

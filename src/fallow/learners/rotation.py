@@ -141,7 +141,7 @@ class Rotation(FixedLearner):
         delays = np.minimum(self._cells.delays(), self._bound + 1)
         plan = PLANNERS[self.planner](table)
         if not self._keeps_cycle(table, plan):
-            start = best_start(table.means, delays, np.array(plan.cycle))
+            start = best_start(table.means, delays, np.array(plan.cycle), len(plan.cycle))
             self._cycle = plan.cycle[start:] + plan.cycle[:start]
         cycle = np.array(self._cycle)
         plays = plays_until_doubling(counts, cycle)

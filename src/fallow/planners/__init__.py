@@ -22,6 +22,7 @@ from fallow.planners.ranking import (
     theorem2_index,
     transition_totals,
 )
+from fallow.planners.schedule import Schedule, schedule
 from fallow.planners.whittle import whittle
 
 HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
@@ -35,6 +36,7 @@ __all__ = [
     "Cost",
     "Guarantee",
     "Plan",
+    "Schedule",
     "advise",
     "beam",
     "gain",
@@ -48,6 +50,7 @@ __all__ = [
     "plan",
     "ranking_gains",
     "reachable_states",
+    "schedule",
     "theorem2_index",
     "transition_totals",
     "upper_bound",

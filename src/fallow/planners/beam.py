@@ -7,6 +7,7 @@ from fallow.instance import Instance
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.kernels.cycles import best_part
 from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
+from fallow.limits import rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
 
@@ -40,15 +41,16 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     useful = np.argsort(-worth, kind="stable")[:enough]
     means, limits = means[useful], limits.of(useful)
     surplus, _ = best_delays(means, price, limits)
-    values = relaxed_values(means, price, surplus, limits)
+    values = relaxed_values(means, price, surplus, limits)[np.newaxis]  # for any rounds left
     # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
     # even 4 times the longest delay would be too much, the beam is narrower.
     longest = means.shape[1]
     affordable = MAX_WORK // (longest * (len(useful) + SORTING))
     width = min(width, max(1, affordable // 4))
     rounds = longest * min(32, max(4, affordable // width))
-    path = beam_path(means, values, price, limits, rounds, width, BRANCHES)
-    start, end = best_repeat(means, limits, path)
+    past = rested_past(limits, longest)
+    path, _ = beam_path(means, values, price, limits, past, rounds, width, BRANCHES)
+    start, end = best_repeat(means, limits, past, path)
     if start == end:  # nothing repeats
         start, end = best_part(means, limits, path) if limits.bind else 0, len(path)
     if start == -1:

@@ -6,6 +6,7 @@ from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.cycles import best_part
 from fallow.kernels.paths import follow
+from fallow.limits import rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError
 from fallow.planners.problem import Problem
@@ -30,7 +31,8 @@ def follow_indices(instance: Instance, problem: Problem, indices: FloatArray, me
     longest = means.shape[1]
     affordable = MAX_WORK // (longest * (len(arms) + KEEPING))
     max_rounds = longest * min(256, max(4, affordable))
-    cycle, repeats = follow(indices[order], limits.of(order), max_rounds)
+    past = rested_past(limits, longest)
+    cycle, repeats = follow(indices[order], limits.of(order), past, max_rounds)
     cycle = order[cycle]
     if limits.bind and not repeats:
         start = best_part(means, limits, cycle)

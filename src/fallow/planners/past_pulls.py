@@ -1,0 +1,84 @@
+"""Where a schedule starts: past pulls of each arm, as far as the caller knows them."""
+
+from collections.abc import Mapping, Sequence
+
+from fallow import checks
+from fallow.arrays import IntArray
+from fallow.instance import Instance
+
+Delays = Sequence[int | None] | IntArray | Mapping[str, int | None]
+"""Rounds since each arm was pulled, in the instance's order or by name; None if it never was."""
+Pulls = Sequence[str | int | None] | IntArray
+"""Arms by name or index, oldest first; None for a round without a pull."""
+
+
+def past_pulls(instance: Instance, delays: Delays | None, since: Pulls | None) -> list[list[int]]:
+    """Return how many rounds ago each arm was pulled, the latest pull first, checked.
+
+    Examples
+    --------
+    >>> songs = Instance.blocking([1, 0.5, 0.2], [3, 3, 3], names=["hymn", "waltz", "march"])
+    >>> past_pulls(songs, {"waltz": 2}, None)
+    [[], [2], []]
+    >>> past_pulls(songs, None, ["hymn", "waltz", "hymn", None])
+    [[2, 4], [3], []]
+    """
+    if since is None:
+        known = {} if delays is None else delays
+        return [[] if delay is None else [delay] for delay in _checked(instance, known)]
+    if delays is not None:
+        raise ValueError("delays must be left out where since is given, got both")
+    pulls = checks.listed("since", since, "a list of arms by name or index, oldest first")
+    arms = arms_by_name(instance)
+    found: list[list[int]] = [[] for _ in range(instance.arms)]
+    for place in range(len(pulls) - 1, -1, -1):
+        pull, where = pulls[place], f"since[{place}]"
+        if isinstance(pull, str):
+            found[arm_named(where, pull, arms)].append(len(pulls) - place)
+        elif pull is not None:
+            arm = checks.whole_number(where, pull, minimum=0, maximum=instance.arms - 1)
+            found[arm].append(len(pulls) - place)
+    return found
+
+
+def arms_by_name(instance: Instance) -> dict[str, int]:
+    """Return the index of each arm by its name."""
+    return {name: arm for arm, name in enumerate(instance.names)}
+
+
+def arm_named(where: str, name: str, arms: Mapping[str, int]) -> int:
+    """Return the index of the arm with a name; `where` says in an error where that name stands."""
+    if name not in arms:
+        hint = checks.suggestion(name, arms)
+        raise ValueError(f"{where} must be the name of an arm, got {checks.short(name)}{hint}")
+    return arms[name]
+
+
+def _checked(instance: Instance, delays: Delays) -> list[int | None]:
+    if isinstance(delays, Mapping):
+        arms = arms_by_name(instance)
+        for name in delays:
+            arm_named("a key of delays", name, arms)
+        given = [delays.get(name) for name in instance.names]
+    else:
+        given = checks.listed("delays", delays, "a list with one for each arm, or delays by name")
+        if len(given) != instance.arms:
+            raise ValueError(
+                f"delays must be one for each arm, got {len(given)} for {instance.arms} arms; "
+                "past pulls are passed as since"
+            )
+    owners: dict[int, str] = {}
+    found: list[int | None] = []
+    for name, value in zip(instance.names, given, strict=True):
+        if value is None:
+            found.append(None)
+            continue
+        delay = checks.whole_number(f"the delay of {name!r}", value, minimum=1)
+        if delay <= instance.max_delay and delay in owners:
+            raise ValueError(
+                f"delays must differ, since one arm is pulled a round, "
+                f"got {delay} for both {owners[delay]!r} and {name!r}"
+            )
+        owners[delay] = name
+        found.append(delay)
+    return found

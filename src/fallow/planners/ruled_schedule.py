@@ -1,0 +1,122 @@
+"""Schedules within rules: a beam that keeps to them, exact where it can keep all states."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fallow.arrays import IntArray
+from fallow.instance import Instance
+from fallow.kernels.bounds import clearing_price
+from fallow.kernels.paths import allows, beam_path
+from fallow.kernels.schedule import path_reward, values_to_go
+from fallow.limits import NEVER, Past
+from fallow.planners.beam import SORTING
+from fallow.planners.bounds import upper_bound
+from fallow.planners.feasible import possible_problem
+from fallow.planners.plan import plan
+from fallow.planners.problem import Problem, bound_at_own_scale
+from fallow.planners.schedule_bound import (
+    bound_by_gain,
+    bound_by_price,
+    bound_by_prices,
+    can_be_priced,
+    one_price,
+    price_rounds,
+)
+from fallow.planners.schedule_search import MAX_VALUES, Found
+
+MAX_WORK = 2**25
+"""Looks at an arm of one beam search, about a second."""
+WIDEST, NARROWEST = 2**16, 64
+"""States that a beam keeps in each round."""
+
+
+def ruled_schedule(
+    instance: Instance, rounds: int, pulled: Sequence[Sequence[int]]
+) -> tuple[IntArray, float, str]:
+    """Return a schedule that obeys the rules, what none earns more than, and how it was found.
+
+    `pulled` holds, for each arm, how many rounds ago it was pulled, the latest first.
+    """
+    problem = possible_problem(instance)
+    past = past_of(problem, pulled)
+    found = []
+    width = min(WIDEST, MAX_WORK // (rounds * (len(problem.arms) + SORTING)))
+    if width >= NARROWEST:
+        path, whole = _beam(problem, past, rounds, width)
+        if whole and len(path) == rounds:
+            earned = path_reward(problem.means, path, past.delays)
+            proved = bound_at_own_scale(instance, earned, earned * (1 + rounds / 16))
+            return problem.arms[path], proved, "exact"
+        if whole:
+            raise _no_schedule(rounds, f"got none longer than {len(path):,}")
+        found += [(path, "beam")] if len(path) == rounds else []
+    found += [(path, "cycle") for path in _cycles(instance, problem, past, rounds)]
+    if not found:
+        raise _no_schedule(rounds, "found none, though there may be one")
+    best = max(
+        (Found(path, path_reward(problem.means, path, past.delays), how) for path, how in found),
+        key=lambda each: each.earned,
+    )
+    bound = _bound(instance, problem, past.delays, rounds, best.earned)
+    return problem.arms[best.path], bound, best.method
+
+
+def past_of(problem: Problem, pulled: Sequence[Sequence[int]]) -> Past:
+    """Return what the limits must know of past pulls; a wait that is over begins anew."""
+    limits, rested = problem.limits, problem.means.shape[1]
+    ages = [pulled[arm] for arm in problem.arms]
+    delays = np.array([min(each[0], rested) if each else rested for each in ages])
+    latest = np.array([each[0] if each else NEVER for each in ages])
+    waited = np.where((limits.longest < NEVER) & (latest <= limits.longest), latest, 1)
+    recent = np.full((len(limits.pulls), int(limits.pulls.max(initial=1))), NEVER)
+    for cap, (members, pulls) in enumerate(zip(limits.members, limits.pulls, strict=True)):
+        counted = sorted(age for arm in np.flatnonzero(members) for age in ages[arm])[:pulls]
+        recent[cap, : len(counted)] = np.minimum(counted, limits.rounds[cap])
+    return Past(delays, waited, recent)
+
+
+def _beam(problem: Problem, past: Past, rounds: int, width: int) -> tuple[IntArray, bool]:
+    """Return the path of a beam, and whether it kept all states, so that no path is better."""
+    _, means, limits = problem
+    price = clearing_price(means, limits)
+    known = min(rounds, max(1, MAX_VALUES // means.size))
+    values = values_to_go(means, np.full(known, price))
+    return beam_path(means, values, price, limits, past, rounds, width, len(means))
+
+
+def _cycles(instance: Instance, problem: Problem, past: Past, rounds: int) -> Iterator[IntArray]:
+    """Return the plan's cycle entered wherever the rules allow, at once or behind a beam."""
+    place = {arm: at for at, arm in enumerate(problem.arms.tolist())}
+    cycle = np.array([place[arm] for arm in plan(instance).cycle])
+    rested = problem.means.shape[1]
+    for first in (0, min(rounds, 4 * rested)):
+        beginning, _ = _beam(problem, past, first, NARROWEST)
+        for start in range(len(cycle)):
+            path = np.concatenate((beginning, np.resize(np.roll(cycle, -start), rounds - first)))
+            if allows(problem.limits, Past(*map(np.copy, past)), rested, path):
+                yield path
+
+
+def _bound(
+    instance: Instance, problem: Problem, delays: IntArray, rounds: int, earned: float
+) -> float:
+    """Return what no schedule earns more than, if pulls that come too soon pay nothing."""
+    rested = problem.means.shape[1]
+    means = instance.means[problem.arms][:, np.minimum(np.arange(rested), instance.max_delay)]
+    means[np.arange(1, rested + 1) < problem.limits.shortest[:, np.newaxis]] = 0
+    lenient = Instance(means)
+    price, _ = one_price(lenient, delays, rounds)
+    if can_be_priced(lenient, rounds):
+        prices = price_rounds(lenient, delays, rounds, price, earned)
+        bound = bound_by_prices(lenient, delays, prices)
+    else:
+        bound = bound_by_price(lenient, delays, rounds, price)
+    return min(bound, bound_by_gain(lenient, delays, rounds, upper_bound(lenient)))
+
+
+def _no_schedule(rounds: int, found: str) -> ValueError:
+    return ValueError(
+        f"rules must leave a schedule of {rounds:,} rounds possible from these delays, {found}; "
+        "relax a rule, or plan fewer rounds"
+    )

@@ -1,0 +1,127 @@
+"""Schedules within rules, against all sequences of a few rounds."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_rules import optimum, ruled_instances
+
+import fallow
+from fallow import Instance, Rules, Schedule, schedule
+from fallow.planners import ruled_schedule
+
+ROUNDS = 5
+
+
+def sequences(instance: Instance, past: list[int], rounds: int) -> Iterator[list[int]]:
+    """All schedules that obey, each round checked by what the rules say."""
+    pulls = [list(past)]
+    for _ in range(rounds):
+        pulls = [
+            [*before, arm]
+            for before in pulls
+            for arm in range(instance.arms)
+            if allowed(instance, [*before, arm], len(past))
+        ]
+    return (each[len(past) :] for each in pulls)
+
+
+def allowed(instance: Instance, pulls: list[int], start: int) -> bool:
+    """Whether the last pull keeps the rules, and leaves rounds enough for what must come."""
+    names = [instance.names[arm] for arm in pulls]
+    spare = []
+    for rule in instance.rules:
+        latest = names[max(0, len(names) - rule.rounds) :]
+        counted = sum(name in rule.arms for name in latest)
+        most = 0 if rule.kind == "exclude" else rule.pulls
+        if rule.kind == "at_least_once":
+            # Counted from the last pull, or from the start where that was too long ago.
+            in_time = range(max(0, start - rule.rounds), len(names))
+            last = max((place for place in in_time if names[place] in rule.arms), default=start - 1)
+            spare.append(rule.rounds - (len(names) - last))
+        elif names[-1] in rule.arms and counted > most:
+            return False
+    enough = all(sum(other <= each for other in spare) <= each + 1 for each in spare)
+    return enough and min(spare, default=0) >= 0
+
+
+def earned(instance: Instance, past: list[int], pulls: list[int]) -> float:
+    last = {arm: place - len(past) for place, arm in enumerate(past)}
+    total = 0.0
+    for now, arm in enumerate(pulls):
+        delay = now - last[arm] if arm in last else instance.max_delay + 1
+        total += instance.means[arm, min(delay, instance.max_delay + 1) - 1]
+        last[arm] = now
+    return total
+
+
+@st.composite
+def starts(draw: st.DrawFn) -> tuple[Instance, list[int]]:
+    instance = draw(ruled_instances(max_arms=3, max_delay=2))
+    return instance, draw(st.lists(st.integers(0, instance.arms - 1), max_size=6))
+
+
+def scheduled(instance: Instance, past: list[int]) -> Schedule | None:
+    """The schedule, None where the rules allow none."""
+    try:
+        return schedule(instance, ROUNDS, since=past)
+    except ValueError as error:
+        if "rules must leave" not in str(error):
+            raise
+        return None
+
+
+@given(starts())
+def test_the_best_of_all_schedules_that_obey(start: tuple[Instance, list[int]]) -> None:
+    instance, past = start
+    every = list(sequences(instance, past, ROUNDS))
+    found = scheduled(instance, past)
+    if found is None:
+        assert not every or optimum(instance) is None  # from here, or for ever
+        return
+    assert list(found.arms) in every
+    best = max(earned(instance, past, pulls) for pulls in every)
+    assert found.method == "exact"
+    assert found.total == pytest.approx(best, abs=1e-12)
+    assert best <= found.upper_bound <= best + 1e-9
+
+
+@given(starts())
+def test_what_a_narrow_beam_finds_obeys_below_its_bound(start: tuple[Instance, list[int]]) -> None:
+    instance, past = start
+    every = list(sequences(instance, past, ROUNDS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ruled_schedule, "WIDEST", 1)
+        patch.setattr(ruled_schedule, "NARROWEST", 1)
+        found = scheduled(instance, past)
+    if found is not None:
+        best = max(earned(instance, past, pulls) for pulls in every)
+        assert list(found.arms) in every
+        assert found.total <= best + 1e-12
+        assert best <= found.upper_bound + 1e-12
+
+
+def test_a_past_of_several_pulls_counts_against_a_cap() -> None:
+    rules = Rules(at_most=[{"arms": ["hymn"], "pulls": 2, "rounds": 4}])
+    songs = Instance([[0.9], [0.1]], ["hymn", "news"], rules)
+    assert schedule(songs, 4, since=["hymn", "hymn"]).names == ("news", "news", "hymn", "hymn")
+    assert schedule(songs, 4, {"hymn": 1}).names == ("hymn", "news", "news", "hymn")
+
+
+def test_a_thousand_rounds_within_rules() -> None:
+    """Too many for a beam over all of them: the plan's cycle, entered where that is allowed."""
+    instance = fallow.catalog.random_geometric(arms=8, max_delay=6, seed=1)
+    ruled = instance.with_rules(Rules(cooldowns=3, groups={"pair": [0, 1]}))
+    long = schedule(ruled, 20_000, since=[0, 2])
+    assert long.total / 20_000 == pytest.approx(fallow.plan(ruled).gain, rel=1e-3)
+    assert long.certificate > 0.9
+    assert all(delay is None or delay >= 3 for delay in long.delays)
+
+
+def test_where_no_schedule_is_left_it_says_so() -> None:
+    songs = Instance([[0.9], [0.1]], ["hymn", "news"], Rules(cooldowns={"hymn": 2, "news": 2}))
+    assert schedule(songs, 4, since=["news"]).names == ("hymn", "news", "hymn", "news")
+    three = Instance([[0.9]] * 3, rules=Rules(cooldowns={0: 2, 1: 4, 2: 4}))
+    with pytest.raises(ValueError, match="from these delays, got none longer than 1"):
+        schedule(three, 5, since=[1, 2])
