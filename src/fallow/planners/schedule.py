@@ -29,7 +29,7 @@ from fallow.planners.schedule_search import Search
 MAX_ROUNDS = 10**6
 """Most rounds of a schedule."""
 MAX_STEPS = 2**27
-"""Most looks of the exact dynamic program at an arm, about half a second; so arms fit in 16 bits."""
+"""Most looks of the exact search at an arm, about half a second; so arms fit in 16 bits."""
 
 
 @dataclass(frozen=True)
