@@ -146,6 +146,15 @@ def test_a_search_comes_close_to_the_best_and_its_bound_to_both() -> None:
     assert np.mean(certificates) > 0.98  # one price for all rounds proves .96
 
 
+def test_prices_of_rounds_lead_to_better_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [catalog.random_table(arms=20, max_delay=20, seed=seed) for seed in range(4)]
+    totals = [fallow.schedule(instance, 50).total for instance in drawn]
+    monkeypatch.setattr(schedule_bound, "DESCENTS", 0)
+    with_one_price = [fallow.schedule(instance, 50).total for instance in drawn]
+    assert all(many >= one for many, one in zip(totals, with_one_price, strict=True))
+    assert sum(totals) > sum(with_one_price)
+
+
 @pytest.mark.parametrize("find", [fallow.schedule, searched])
 @given(st.data(), instances)
 def test_one_round_goes_to_the_best_arm_now(find: Any, data: Any, instance: Instance) -> None:
