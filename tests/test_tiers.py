@@ -120,6 +120,8 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
                 learner = learner_factory(name, horizon)(instance, 0)
                 run = simulate(instance, learner, horizon, seed=0, rewards=law)
                 run.expected_reward(np.arange(horizon))
+        for arms in range(9, 40):  # as many as there are rounds, up to rounding
+            clearing_price(np.tile(np.eye(1, arms, arms - 1), (arms, 1)))
         for _ in range(20):
             counts = generator.integers(0, 50, (3, 30)).astype(float)
             rises(counts, counts * generator.random((3, 30)), level=1.0)
