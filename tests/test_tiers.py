@@ -154,7 +154,7 @@ def test_a_file_is_compiled_when_its_call_does_not_fit(interpreter: kernels.Inte
     assert compiled_files() == {best_delays.__module__}
     clearing_price(means)
     assert interpreter.steps == work  # its file is compiled for good
-    while interpreter.steps >= 2 * len(cycle) + kernels.CALL:
+    for _ in range(int(work // (2 * len(cycle) + kernels.CALL))):
         shortest_period(cycle)
     assert compiled_files() == {best_delays.__module__}
     shortest_period(cycle)
