@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.questions import QUESTIONS, Question
 from benchmarks.section import Section
+from fallow import kernels
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 INTRODUCTION = """# Measured speed and quality
@@ -80,4 +81,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    kernels.compile_all()
     main()

@@ -15,7 +15,7 @@ import fallow
 from benchmarks.index_policy import numpy_loop
 from benchmarks.minimal import minimal_ucb1
 from benchmarks.simulation import RoundRobin
-from benchmarks.startup import compile_anew, process, python
+from benchmarks.startup import README, compile_anew, process, python
 from fallow.learners.registry import LEARNERS, learner_factory
 from fallow.planners import HEURISTICS
 
@@ -116,13 +116,17 @@ import numpy
 from benchmarks.minimal import minimal_ucb1
 minimal_ucb1(numpy.ones((2, 2)), 10, numpy.random.default_rng(0))
 """
-BOUND = "import fallow; fallow.upper_bound(fallow.catalog.figure2())"
+BOUND = """
+import fallow
+fallow.upper_bound(fallow.catalog.random_geometric(arms=60, max_delay=60))
+"""
 START_UP = {
     "import fallow": Pair(partial(python, "import numpy"), partial(python, "import fallow")),
     "fallow --help": Pair(
         partial(python, "import numpy"),
         partial(process, [sys.executable, "-m", "fallow.cli", "--help"]),
     ),
+    "the README's plan": Pair(partial(python, "import numpy"), partial(python, README)),
     "upper_bound in a new process": Pair(partial(python, "import numba"), partial(python, BOUND)),
     "upper_bound in a new process, compiled": Pair(
         partial(compile_anew, UCB1), partial(compile_anew, BOUND)

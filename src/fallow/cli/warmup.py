@@ -22,14 +22,14 @@ def warmup_command() -> None:
     with user_mistakes():
         kernels.log.setLevel(logging.WARNING)  # the bar says that it compiles
         kernels.compile_all()
+        folder = _cache_folder()
         works = list(all_works())
         with progress_bar("planners and learners compiled", len(works), "which are kept") as bar:
             for work in works:
                 work()
                 bar.advance(1)
-        files = _cache_files()
-        size = sum(file.stat().st_size for file in files)
-        print_line(f"{len(files)} files, {size / 1e6:.1f} MB, in {files[0].parent}")
+        sizes = [file.stat().st_size for file in folder.glob("*.nb[ci]")]
+        print_line(f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, in {folder}")
 
 
 def all_works() -> Iterator[Callable[[], object]]:
@@ -50,8 +50,8 @@ def _play(instance: Instance, name: str) -> None:
     simulate(instance, make(instance, 0), HORIZON, 0, rewards="beta", checkpoints=[HORIZON])
 
 
-def _cache_files() -> list[Path]:
-    """Return the files in which the compiler keeps machine code."""
+def _cache_folder() -> Path:
+    """Return where the compiler keeps machine code."""
     folders = {
         file.compiled[name].stats.cache_path
         for file in kernels.FILES.values()
@@ -59,4 +59,4 @@ def _cache_files() -> list[Path]:
     }
     if None in folders:
         raise OSError("no folder for machine code can be written to; set NUMBA_CACHE_DIR to one")
-    return [path for folder in folders for path in sorted(Path(folder).glob("*.nb[ci]"))]
+    return Path(folders.pop())

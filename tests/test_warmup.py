@@ -1,0 +1,99 @@
+"""`fallow warmup`, and what a terminal is told when something is compiled."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from helpers import command, runner
+
+from fallow import kernels
+from fallow.cli import app
+
+EVERYTHING = """
+import json
+import fallow
+from fallow import kernels
+from fallow.cli.warmup import all_works
+from fallow.planners import HEURISTICS
+from helpers import all_kernels, reached
+from learner_contract import MAKERS, INSTANCE, Spy
+
+kernels.compile_all()
+for work in all_works():
+    work()
+compiled = {
+    f"{module}.{name}": file.compiled[name]
+    for module, file in kernels.FILES.items()
+    for name in file.functions
+}
+missed = all_kernels() - reached(name for name in compiled if compiled[name].signatures)
+
+for instance in fallow.catalog.figure2(seed=1), fallow.Instance([[0, 5e-324], [0, 0]]):
+    fallow.plan(instance)
+    fallow.plan(instance, max_states=0)
+    for planner in HEURISTICS.values():
+        planner(instance)
+for make in MAKERS.values():
+    for rewards in ("bernoulli", "none", "beta"):
+        fallow.simulate(INSTANCE, make(), 3000, 1, rewards).expected_reward([1, 1000])
+        fallow.simulate(INSTANCE, Spy(make()), 3000, 1, rewards, checkpoints=[1, 1000])
+anew = [name for name in compiled if compiled[name].stats.cache_misses]
+print(json.dumps([sorted(missed), anew]))
+"""
+
+
+@pytest.mark.slow
+def test_after_warmup_nothing_is_compiled(tmp_path: Path) -> None:
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            words, env=environment, check=True, capture_output=True, text=True, timeout=300
+        )
+        assert done.stderr == ""
+        return done.stdout
+
+    first, second = (run(*command("warmup")) for _ in range(2))
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    size = sum(file.stat().st_size for file in files)
+    assert first == second == f"{len(files)} files, {size / 1e6:.1f} MB, in {files[0].parent}\n"
+    without_a_call, compiled_anew = json.loads(run(sys.executable, "-c", EVERYTHING))
+    assert without_a_call == []
+    assert compiled_anew == []
+
+
+def test_warmup_needs_a_place_for_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = SimpleNamespace(stats=SimpleNamespace(cache_path=None))
+    for file in kernels.FILES.values():
+        monkeypatch.setattr(file, "_dispatchers", dict.fromkeys(file.functions, nowhere))
+        monkeypatch.setattr(file, "is_compiled", file.is_compiled)  # to be as before
+    result = runner.invoke(app, ["warmup"])
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "fallow: no folder for machine code can be written to; set NUMBA_CACHE_DIR to one\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_terminal_is_told_once_that_it_compiles(tmp_path: Path) -> None:
+    told = []
+    for _ in range(2):
+        reader, writer = pty.openpty()
+        subprocess.run(
+            command("plan", "figure2", "--method", "beam"),
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "TERM": "dumb"},
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=writer,
+            timeout=300,
+        )
+        os.write(writer, b"the end")
+        told.append(os.read(reader, 10_000).decode())
+    assert told[0].count("fallow: compiling, once for this machine; `fallow warmup`") == 1
+    assert "compiling" not in told[1]
