@@ -20,7 +20,7 @@ from fallow import Instance, Rules, catalog, kernels, simulate
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.kernels.confidence import rises
 from fallow.kernels.cycles import best_part, shortest_period
-from fallow.kernels.paths import follow
+from fallow.kernels.paths import allows, follow
 from fallow.learners.registry import LEARNERS, learner_factory
 from fallow.limits import no_limits, rested_past
 from fallow.planners import HEURISTICS
@@ -32,6 +32,7 @@ from fallow.rewards import Name
 ALWAYS_COMPILED = {
     "fallow.kernels.blocks.best_block",  # searches for as long as it takes
     "fallow.kernels.cycles.local_search",  # likewise
+    "fallow.kernels.schedule.improve_path",  # likewise
     "fallow.kernels.bandits.thompson_choice",  # its draws are the compiler's own
     "fallow.kernels.bandits.play_thompson",  # likewise
 }
@@ -118,11 +119,14 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
     with both_tiers() as comparison:
         ruled = catalog.random_table(seed=1).with_rules(Rules(cooldowns=2))
         best_part(ruled.means, problem_of(ruled).limits, generator.integers(0, 7, 30))
+        allows(problem_of(ruled).limits, rested_past(problem_of(ruled).limits, 7), 7, np.arange(7))
         for instance in instances():
             for planner in HEURISTICS.values():
                 with suppress(StuckError):
                     planner(instance)
             fallow.plan(instance, max_states=0)
+            fallow.schedule(instance, rounds=4)
+            fallow.schedule(instance, rounds=4, max_states=0)
             if within_reach(instance, max_states=1000):
                 fallow.optimal(instance)
         for name, law in product(LEARNERS, laws):
@@ -134,7 +138,8 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
                 run = simulate(instance, learner, horizon, seed=0, rewards=law)
                 run.expected_reward(np.arange(horizon))
         for arms in range(9, 40):  # as many as there are rounds, up to rounding
-            clearing_price(np.tile(np.eye(1, arms, arms - 1), (arms, 1)))
+            means = np.tile(np.eye(1, arms, arms - 1), (arms, 1))
+            clearing_price(means, no_limits(arms))
         for _ in range(20):
             counts = generator.integers(0, 50, (3, 30)).astype(float)
             rises(counts, counts * generator.random((3, 30)), level=1.0)

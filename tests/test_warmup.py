@@ -16,10 +16,12 @@ from fallow.cli import app
 
 EVERYTHING = """
 import json
+from contextlib import suppress
 import fallow
 from fallow import kernels
 from fallow.cli.warmup import all_works
 from fallow.planners import HEURISTICS
+from fallow.planners.feasible import StuckError
 from helpers import all_kernels, reached
 from learner_contract import MAKERS, INSTANCE, Spy
 
@@ -33,11 +35,16 @@ compiled = {
 }
 missed = all_kernels() - reached(name for name in compiled if compiled[name].signatures)
 
-for instance in fallow.catalog.figure2(seed=1), fallow.Instance([[0, 5e-324], [0, 0]]):
+ruled = fallow.catalog.figure2(seed=1).with_rules(fallow.Rules(cooldowns=2, groups={"g": [0, 1]}))
+fallow.planners.advise(ruled)
+for instance in fallow.catalog.figure2(seed=1), fallow.Instance([[0, 5e-324], [0, 0]]), ruled:
+    fallow.schedule(instance, 12)
+    fallow.schedule(instance, 3000, max_states=0)
     fallow.plan(instance)
     fallow.plan(instance, max_states=0)
     for planner in HEURISTICS.values():
-        planner(instance)
+        with suppress(StuckError):
+            planner(instance)
 for make in MAKERS.values():
     for rewards in ("bernoulli", "none", "beta"):
         fallow.simulate(INSTANCE, make(), 3000, 1, rewards).expected_reward([1, 1000])

@@ -5,13 +5,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from fallow import Instance, catalog, kernels, optimal, plan, simulate
+from fallow import Instance, Rules, catalog, kernels, optimal, plan, schedule, simulate
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.progress import progress_bar
 from fallow.cli.terminal import print_line
 from fallow.learners.registry import LEARNERS, learner_factory
 from fallow.planners import HEURISTICS
 
+ALL_RULES = (
+    Rules(cooldowns={0: 2, 1: 4, 2: 4}, exclude=[3]),  # where some planners get stuck
+    Rules(at_most=[{"arms": [0, 1], "pulls": 2, "rounds": 4}], at_least_once={2: 5}),
+)
+"""Rules that together lead everywhere in the kernels."""
 HORIZON = 200
 """Rounds after which each learner has called all the kernels that it has."""
 
@@ -39,6 +44,14 @@ def all_works() -> Iterator[Callable[[], object]]:
         yield partial(planner, instance)
     yield partial(plan, instance, max_states=0)
     yield partial(optimal, instance)
+    yield partial(schedule, instance, rounds=9)
+    yield partial(schedule, instance, rounds=9, max_states=0)
+    for rules in ALL_RULES:
+        ruled = instance.with_rules(rules)
+        yield partial(plan, ruled, max_states=0)
+        yield partial(optimal, ruled)
+        yield partial(schedule, ruled, rounds=9)
+        yield partial(schedule, ruled, rounds=20_000)
     for name in LEARNERS:
         yield partial(_play, instance, name)
 
