@@ -218,6 +218,13 @@ def index_policy(graph: Graph, indices: FloatArray) -> Policy:
 
 
 @compiled
+def reprice(graph: Graph, policy: Policy) -> None:
+    """Write what the policy's arms earn, after the means have changed."""
+    for state in range(len(policy.arms)):
+        _choose(graph, policy, state, policy.arms[state])
+
+
+@compiled
 def evaluate(policy: Policy, scores: FloatArray) -> None:
     """Write to `scores` the gain and the relative value of each state under a policy.
 
