@@ -130,8 +130,8 @@ def test_groups_of_a_large_instance_keep_within_the_effort(
             return super().solve(price)
 
     monkeypatch.setattr(groups, "Group", Counted)
-    bounds = [found.bound for found in refinements(instance, 12_000)]
-    assert 0 < sum(len(group._scores) for group in built) <= 12_000
+    bounds = [found.bound for found in refinements(instance, 9_000)]
+    assert 0 < sum(len(group._scores) for group in built) <= 9_000
     assert min(bounds) < relaxed_bound(instance)
     assert plan(instance, effort=0).gain <= min(bounds)
 
