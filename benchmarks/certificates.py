@@ -57,9 +57,9 @@ def measure() -> Section:
             "times as fast as quick",
         ),
         rows,
-        f"`plan(max_states=0)`, and quick: with `effort=0`. A certificate is gain / upper bound, and "
-        f"one of 1 - 1e-9 or more counts as a proof. {DRAWS} draws each (seeds from 0) except for "
-        f"the last two rows; times are means over {TIMED} of them.",
+        "`plan(max_states=0)`, and quick: with `effort=0`. A certificate is gain / upper bound; "
+        f"1 - 1e-9 or more counts as a proof. {DRAWS} draws each (seeds from 0), one in the last "
+        f"two rows; times are means over {TIMED} draws.",
     )
 
 
