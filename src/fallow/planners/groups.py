@@ -20,6 +20,8 @@ FIRST = 512
 """Delay vectors that the first groups have together."""
 GROWTH = 4
 """How many times as many the next ones have."""
+MOST = 2**24
+"""Delay vectors that can be held, in some 2 GB."""
 FURTHER_ARMS = 8
 """Arms not worth their price that may still join a group, for rounds in which others must rest."""
 STEP = 0.01
@@ -67,13 +69,13 @@ def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
     Groups are dealt anew at the best price so far: of the arms by decreasing surplus, a group takes
     all that it has delay vectors for, the next one those of the rest, and so on. There are `FIRST`
     delay vectors for all groups, then `GROWTH` times as many, while `effort` is enough for all that
-    were ever dealt. So more effort only adds bounds.
+    were ever dealt, and there is memory. So more effort only adds bounds.
     """
     means = scaled_means(instance)
     price = clearing_price(means)
     dealt: list[list[int]] = []
     room = FIRST
-    while room <= effort:
+    while room <= min(effort, MOST):
         before, dealt = dealt, _dealt(means, instance.delays, price, room)
         if dealt and dealt != before:
             groups = [Group(means, instance.delays, arms, price) for arms in dealt]

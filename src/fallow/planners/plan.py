@@ -66,6 +66,8 @@ def plan(instance: Instance, max_states: int = MAX_STATES, effort: int = EFFORT)
 
 def _refined(instance: Instance, best: Plan, effort: int) -> Plan:
     """Return a plan at least as good with a certificate at least as good."""
+    if best.certificate >= PROVED:
+        return best
     for bound, cycle in refinements(instance, effort):
         found = search_from(instance, certify(instance, cycle, "group"), MAX_MOVES // 10)
         bound = min(bound, best.upper_bound)
