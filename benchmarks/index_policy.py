@@ -28,7 +28,7 @@ def measure() -> Section:
         {
             "whittle": lambda: fallow.planners.whittle(draws[0]),
             "loop": lambda: numpy_loop(whittle_indices(draws[0].means), draws[0].means, rounds),
-            "bound": lambda: fallow.upper_bound(next(turns)),
+            "bound": lambda: fallow.upper_bound(next(turns), effort=0),
             "sort": lambda: np.sort(draws[0].means, axis=0),
         }
     )

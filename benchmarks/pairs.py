@@ -96,8 +96,8 @@ def _planner(plan: Planner, baseline: Work, arms: int, delay: int) -> Pair:
 def _planners() -> dict[str, Pair]:
     planners: dict[str, Planner] = {
         **HEURISTICS,
-        "upper_bound": fallow.upper_bound,
-        "plan": partial(fallow.plan, max_states=0),
+        "upper_bound": partial(fallow.upper_bound, effort=0),
+        "plan": partial(fallow.plan, max_states=0, effort=0),
     }
     pairs = {
         f"{name}, k = 100, D = 20": _planner(
@@ -106,7 +106,9 @@ def _planners() -> dict[str, Pair]:
         for name, plan in planners.items()
     }
     pairs["whittle, k = 1,000, D = 100"] = _planner(fallow.planners.whittle, compiled, 1000, 100)
-    pairs["upper_bound, k = 1,000, D = 100"] = _planner(fallow.upper_bound, compiled, 1000, 100)
+    pairs["upper_bound, k = 1,000, D = 100"] = _planner(
+        planners["upper_bound"], compiled, 1000, 100
+    )
     pairs["optimal, k = 6, D = 6"] = _planner(fallow.optimal, mixed, 6, 6)
     return pairs
 
@@ -118,7 +120,7 @@ minimal_ucb1(numpy.ones((2, 2)), 10, numpy.random.default_rng(0))
 """
 BOUND = """
 import fallow
-fallow.upper_bound(fallow.catalog.random_geometric(arms=60, max_delay=60))
+fallow.upper_bound(fallow.catalog.random_geometric(arms=60, max_delay=60), effort=0)
 """
 START_UP = {
     "import fallow": Pair(partial(python, "import numpy"), partial(python, "import fallow")),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from benchmarks import (
     blocks,
+    certificates,
     exact,
     horizon,
     index_policy,
@@ -38,6 +39,7 @@ QUESTIONS: tuple[Question, ...] = (
     long_delays.measure,
     quality.measure,
     quality.measure_larger,
+    certificates.measure,
     theory.measure_stages,
     theory.measure_theorem3,
     theory.measure_theorem4,

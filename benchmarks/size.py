@@ -73,7 +73,7 @@ def _rotate(instance: fallow.Instance) -> None:
 
 
 CALLS: Mapping[str, Callable[[fallow.Instance], object]] = {
-    "upper_bound": fallow.upper_bound,
+    "upper_bound(effort=0)": partial(fallow.upper_bound, effort=0),
     **HEURISTICS,
     "plan": partial(fallow.plan, max_states=0),
     "Rotation": _rotate,

@@ -16,12 +16,14 @@ from fallow.limits import no_limits
 
 
 @given(tiny_instances)
-def test_no_policy_exceeds_the_bound(instance: Instance) -> None:
-    assert upper_bound(instance) >= reference.optimum(instance.means.tolist()) - 1e-15
+def test_no_policy_exceeds_the_bound_of_no_effort(instance: Instance) -> None:
+    assert upper_bound(instance, effort=0) >= reference.optimum(instance.means.tolist()) - 1e-15
 
 
 @given(instances)
-def test_the_bound_is_the_relaxed_one_and_never_above_that_of_blocks(instance: Instance) -> None:
+def test_without_effort_it_is_the_relaxed_bound_never_above_that_of_blocks(
+    instance: Instance,
+) -> None:
     """The minimum over prices is taken at every kink of the convex function."""
     table = instance.means.tolist()
     width = len(table[0])
@@ -42,8 +44,9 @@ def test_the_bound_is_the_relaxed_one_and_never_above_that_of_blocks(instance: I
         repeat = max(row[rounds - 2] for row in best)
         padded = (firsts + [0.0] * rounds)[:rounds]
         blocks.append(sum(max(first, repeat) for first in padded) / rounds)
-    assert upper_bound(instance) == pytest.approx(min(map(relaxed, kinks)), abs=1e-12)
-    assert upper_bound(instance) <= min(blocks) + 1e-12
+    bound = upper_bound(instance, effort=0)
+    assert bound == pytest.approx(min(map(relaxed, kinks)), abs=1e-12)
+    assert bound <= min(blocks) + 1e-12
 
 
 def test_an_ordinary_bandit_is_bounded_by_its_best_arm() -> None:
@@ -65,7 +68,7 @@ def test_arms_enough_to_rest_all_of_them_reach_the_bound() -> None:
 def test_the_bound_allows_for_rounding(arms: int, mean: float) -> None:
     """Of equal means that never change, some would be computed too small."""
     instance = Instance.b2dep([mean] * arms, [arms] * arms, [0] * arms)
-    assert upper_bound(instance) >= mean
+    assert upper_bound(instance, effort=0) >= mean
 
 
 @given(tables(), st.sampled_from([0, -1, -300, -1060]))

@@ -32,13 +32,21 @@ def test_json_says_the_same_as_the_library() -> None:
     instance = fallow.catalog.figure2(seed=3)
     best = fallow.optimal(instance)
     assert document["arms"] == 7
-    assert document["upper_bound"] == fallow.upper_bound(instance)
+    assert document["upper_bound"] == best.upper_bound
     assert [row["planner"] for row in document["plans"]] == list(METHODS)
     for row in document["plans"]:
         assert row["gain"] == fallow.gain(instance, row["cycle"])
         assert row["share_of_optimum"] == row["gain"] / best.gain
         assert row["gain"] == pytest.approx(row["share_of_upper_bound"] * document["upper_bound"])
         assert row["names"] == [instance.names[arm] for arm in row["cycle"]]
+
+
+def test_effort_tightens_the_bound() -> None:
+    words = ("plan", "random_table", "arms=12", "max_delay=12", "--max-states", "0", "--json")
+    instance = fallow.catalog.random_table(arms=12, max_delay=12)
+    for effort in (0, 3000):
+        document = json.loads(run(*words, "--effort", str(effort)))
+        assert document["upper_bound"] == fallow.upper_bound(instance, effort)
 
 
 def test_names_and_pictures_show_a_file(tmp_path: Path) -> None:
@@ -131,6 +139,7 @@ def test_huge_instances_are_described_by_magnitude() -> None:
         (("plan", "figure2", "sed=x"), "a parameter of figure2 must be one of seed, got 'sed'"),
         (("plan", "figure2", "--method", "gredy"), "--method must be one of"),
         (("plan", "figure2", "--max-states", "-1"), "--max-states must be a whole number >= 0"),
+        (("plan", "figure2", "--effort", "-1"), "--effort must be a whole number >= 0"),
         (
             ("plan", "figure2", "--method", "optimal", "--max-states", "10"),
             "max_states must be at least 523",

@@ -304,7 +304,7 @@ def test_improve_stops_at_its_limit() -> None:
 @settings(max_examples=50)
 @given(generic_instances(max_arms=6))
 def test_without_the_exact_planner_plans_are_close_to_the_optimum(instance: Instance) -> None:
-    assert plan(instance, max_states=0).gain >= 0.97 * optimal(instance).gain
+    assert plan(instance, max_states=0, effort=0).gain >= 0.97 * optimal(instance).gain
 
 
 @pytest.mark.parametrize(("seed", "winner"), [(0, "beam"), (2, "whittle"), (18, "greedy")])
@@ -312,16 +312,16 @@ def test_plan_is_the_best_of_all_heuristics_improved(seed: int, winner: str) -> 
     instance = fallow.catalog.blocking_large(seed)
     gains = {name: improve(instance, find(instance)).gain for name, find in HEURISTICS.items()}
     assert max(gains, key=gains.__getitem__) == winner
-    assert plan(instance, max_states=0).gain == gains[winner]
+    assert plan(instance, max_states=0, effort=0).gain == gains[winner]
 
 
 def test_plan_is_exact_within_its_limit_and_not_beyond() -> None:
     instance = fallow.catalog.figure2(seed=1)
     assert plan(instance).method == "optimal"
     assert plan(instance).residual < 1e-11
-    heuristic = plan(instance, max_states=0)
+    heuristic = plan(instance, max_states=0, effort=0)
     assert heuristic.method != "optimal"
-    assert heuristic.upper_bound == fallow.upper_bound(instance)
+    assert heuristic.upper_bound == fallow.upper_bound(instance, effort=0)
 
 
 def test_plan_works_far_beyond_the_exact_planner() -> None:

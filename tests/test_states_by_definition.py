@@ -73,6 +73,19 @@ def test_the_policy_of_an_index_pulls_the_arm_with_the_largest(seed: int) -> Non
         assert arm == np.argmax(indices[np.arange(len(delays)), delays - 1])
 
 
+@SEEDS
+def test_a_policy_earns_what_its_arms_earn_after_the_means_have_changed(seed: int) -> None:
+    graph, policy = drawn_graph(seed)
+    means = np.random.default_rng(seed + 1).random(graph.means.shape)
+    means.setflags(write=False)
+    arms, followers = policy.arms.copy(), policy.followers.copy()
+    states.reprice(graph._replace(means=means), policy)
+    delays = graph.delays[np.arange(len(arms)), arms]
+    assert policy.rewards.tolist() == means[arms, delays - 1].tolist()
+    assert (policy.arms == arms).all()
+    assert (policy.followers == followers).all()
+
+
 def prospects(graph: states.Graph, scores: FloatArray, state: int) -> list[tuple[float, float]]:
     """The gain after each arm, and its reward plus the value after it."""
     found = []

@@ -47,7 +47,7 @@ def compare_planners(on_draw: Callable[[int], None] = lambda _: None) -> list[Pl
     """Compare the planners with the optimum on draws of Figure 2's family."""
     planners: dict[str, Callable[[Instance], Plan]] = {
         **HEURISTICS,
-        "plan, not exact": lambda instance: plan(instance, max_states=0),
+        "plan, not exact": lambda instance: plan(instance, max_states=0, effort=0),
         "optimal": optimal,
     }
     shares: dict[str, list[float]] = {name: [] for name in planners}

@@ -20,6 +20,7 @@ from fallow.cli.instances import InstanceArgument, ParametersArgument, read_inst
 from fallow.cli.schedule import plan_rounds
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
+from fallow.planners.groups import EFFORT
 from fallow.planners.optimal import reachable_states, within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.text import visible
@@ -41,6 +42,10 @@ def plan_command(
     max_states: Annotated[
         int, typer.Option(help="Find the optimum if at most so many delay vectors can be reached.")
     ] = MAX_STATES,
+    effort: Annotated[
+        int,
+        typer.Option(help="Else take on so many delay vectors to tighten the upper bound."),
+    ] = EFFORT,
     rounds: Annotated[
         int | None, typer.Option(help="Plan only the next rounds, so many, and show each of them.")
     ] = None,
@@ -67,21 +72,25 @@ def plan_command(
         if since is not None or as_csv:
             option = "--csv" if since is None else "--since"
             raise ValueError(f"{option} must come with --rounds, got it without")
+        checks.whole_number("--effort", effort, minimum=0)
         if method is not None:
             checks.one_of("--method", method, METHODS)
-        plans = _plans(model, [method] if method else METHODS, max_states)
-        rows = _rows(model, plans, max_states)
+        plans = _plans(model, [method] if method else METHODS, max_states, effort)
+        bound = min(plan.upper_bound for plan in plans.values())
+        rows = _rows(model, plans, bound, max_states)
         if as_json:
-            _print_json(model, rows)
+            _print_json(model, rows, bound)
         else:
-            _print_comparison(model, rows, max_states)
+            _print_comparison(model, rows, bound, max_states)
 
 
-def _plans(instance: Instance, methods: Sequence[str], max_states: int) -> dict[str, Plan]:
+def _plans(
+    instance: Instance, methods: Sequence[str], max_states: int, effort: int
+) -> dict[str, Plan]:
     """Return the plan of each method, without an optimum that is out of reach."""
     planners: dict[str, Callable[[Instance], Plan]] = {
         **HEURISTICS,
-        "improved": lambda model: fallow.plan(model, max_states=0),
+        "improved": lambda model: fallow.plan(model, max_states=0, effort=effort),
         "optimal": lambda model: fallow.optimal(model, max_states),
     }
     # Asked for alone, the optimum fails with an error that says what it needs.
@@ -111,8 +120,9 @@ class Row:
     names: tuple[str, ...]
 
 
-def _rows(instance: Instance, plans: Mapping[str, Plan], max_states: int) -> list[Row]:
-    bound = fallow.upper_bound(instance)
+def _rows(
+    instance: Instance, plans: Mapping[str, Plan], bound: float, max_states: int
+) -> list[Row]:
     optimum = None
     if within_reach(instance, max_states):
         optimum = (plans.get("optimal") or fallow.optimal(instance, max_states)).gain
@@ -133,23 +143,25 @@ def _share(gain: float, whole: float) -> float:
     return gain / whole if whole > 0 else 1.0
 
 
-def _print_json(instance: Instance, rows: Sequence[Row]) -> None:
+def _print_json(instance: Instance, rows: Sequence[Row], bound: float) -> None:
     document = {
         "arms": instance.arms,
         "max_delay": instance.max_delay,
         "reachable_states": reachable_states(instance),
-        "upper_bound": fallow.upper_bound(instance),
+        "upper_bound": bound,
         "plans": [asdict(row) for row in rows],
     }
     print(json.dumps(document, indent=2))
 
 
-def _print_comparison(instance: Instance, rows: Sequence[Row], max_states: int) -> None:
+def _print_comparison(
+    instance: Instance, rows: Sequence[Row], bound: float, max_states: int
+) -> None:
     console = Console(highlight=False)
     states = reachable_states(instance)
     console.print(
         f"{instance.arms:,} arms, delays up to {instance.max_delay:,}, "
-        f"{checks.count(states)} delay vectors, upper bound {fallow.upper_bound(instance):.6f}"
+        f"{checks.count(states)} delay vectors, upper bound {bound:.6f}"
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("planner", no_wrap=True)

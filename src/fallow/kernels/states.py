@@ -225,6 +225,13 @@ def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     return policy
 
 
+@tiered(lambda policy: len(policy.arms))
+def reprice(graph: Graph, policy: Policy) -> None:
+    """Write what the policy's arms earn, after the means have changed."""
+    for state in range(len(policy.arms)):
+        _choose(graph, policy, state, policy.arms[state])
+
+
 @tiered(lambda policy: 2 * len(policy.arms))
 def evaluate(policy: Policy, scores: FloatArray) -> None:
     """Write to `scores` the gain and the relative value of each state under a policy.

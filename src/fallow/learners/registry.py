@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
@@ -91,7 +92,7 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
         "ghost": _following(ghost),
         "greedy": _following(greedy),
         "whittle": _following(whittle),
-        "plan": _following(plan),
+        "plan": _following(partial(plan, effort=0)),  # each run may have an instance of its own
     }
 )
 """How each learner is made; the last four follow a plan made with full knowledge."""

@@ -11,6 +11,8 @@ from fallow.limits import rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
 
+WIDTH = 64
+"""Delay vectors that are kept of each round, unless asked otherwise."""
 BRANCHES = 8
 """Arms tried next after each delay vector that is kept."""
 MAX_WORK = 2**26
@@ -19,7 +21,7 @@ SORTING = 32
 """What keeping one delay vector more in a round costs beside its arms, in looks at an arm."""
 
 
-def beam(instance: Instance, width: int = 64) -> Plan:
+def beam(instance: Instance, width: int = WIDTH) -> Plan:
     """Return the best cycle on the best path that a beam search finds.
 
     The search starts rested, keeps the `width` best delay vectors of each round, and judges them by

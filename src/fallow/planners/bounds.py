@@ -6,28 +6,51 @@ from weakref import ref
 
 import numpy as np
 
+from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.planners.feasible import possible_problem
+from fallow.planners.groups import EFFORT, refinements
 from fallow.planners.problem import bound_at_own_scale
 
 
-def upper_bound(instance: Instance) -> float:
+def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
     """Return a number, in reward per round, that no policy's long-run average exceeds.
 
-    Arms may be pulled at the same time as long as there is one pull a round on average. The dual of
-    this relaxed problem is the minimum over prices p of p + sum_i max(0, max_t (mu_i(t) - p) / t).
-    It is never above the block bound, min_r (1/r) sum_{i <= r} max(mu_i, max_j mu_j(r - 1)), of the
-    repaired argument of the paper's Theorem 2: of the relaxed pulls, those of an arm at delays r or
-    longer are at most 1/r a round, and all others earn at most max_j mu_j(r - 1).
+    It is the least of several bounds. In the first one, arms may be pulled at the same time as long
+    as there is one pull a round on average. The dual of this relaxed problem is the minimum over
+    prices p of p + sum_i max(0, max_t (mu_i(t) - p) / t). It is never above the block bound,
+    min_r (1/r) sum_{i <= r} max(mu_i, max_j mu_j(r - 1)), of the repaired argument of the paper's
+    Theorem 2: of the relaxed pulls, those of an arm at delays r or longer are at most 1/r a round,
+    and all others earn at most max_j mu_j(r - 1).
+
+    In the others, groups of arms take turns as they must, and only the rest is relaxed
+    (`fallow.planners.groups` has the proof).
 
     It is rounded up, so it bounds the optimum in floating point too.
 
+    Parameters
+    ----------
+    instance
+        What to bound.
+    effort
+        Most delay vectors to take on, all groups together; never seconds, so that bounds do not
+        depend on the machine. More effort never gives a larger bound; 0 gives the first one alone,
+        within milliseconds.
+
     Examples
     --------
-    >>> round(upper_bound(Instance.blocking([1, 0.5], delays=[1, 1])), 12)
-    0.75
+    >>> instance = Instance.blocking([0, 1, 1], delays=[1, 1, 2])
+    >>> round(upper_bound(instance), 12), round(upper_bound(instance, effort=0), 12)
+    (0.75, 0.833333333333)
     """
+    effort = checks.whole_number("effort", effort, minimum=0)
+    bounds = [refinement.bound for refinement in refinements(instance, effort)]
+    return min([relaxed_bound(instance), *bounds])
+
+
+def relaxed_bound(instance: Instance) -> float:
+    """Return the bound that takes no effort."""
     return _relaxed_bound(ref(instance))
 
 

@@ -12,7 +12,7 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
-from fallow.planners.bounds import upper_bound
+from fallow.planners.bounds import relaxed_bound
 from fallow.planners.feasible import broken_rules
 
 
@@ -58,7 +58,7 @@ class Plan:
         method: str,
         bound: float | None = None,
     ) -> Plan:
-        """Return the plan that repeats a cycle, certified by a bound, else by `upper_bound`.
+        """Return the plan that repeats a cycle, certified by a bound, else by the one of no effort.
 
         Examples
         --------
@@ -76,7 +76,7 @@ def certify(instance: Instance, cycle: IntArray, method: str, bound: float | Non
     """Return the plan that repeats a cycle whose arms a planner has chosen."""
     period = cycle[: shortest_period(cycle)]
     if bound is None:
-        bound = upper_bound(instance)
+        bound = relaxed_bound(instance)
     return Plan(tuple(period.tolist()), _gain(instance, period), bound, method)
 
 

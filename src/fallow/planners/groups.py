@@ -1,0 +1,227 @@
+"""Ever tighter upper bounds: arms that collide are planned together, all others are priced."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from fallow.arrays import FloatArray, IntArray
+from fallow.instance import Instance
+from fallow.kernels import states
+from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels.cycles import FREE, fill, obeys
+from fallow.kernels.indices import whittle_indices
+from fallow.limits import NEVER, Limits
+from fallow.planners.feasible import possible_problem
+from fallow.planners.graph import count_states, graph_of
+from fallow.planners.problem import Problem, bound_at_own_scale
+
+EFFORT = 200_000
+"""Delay vectors of all groups together, by default: some tenths of a second."""
+FIRST = 512
+"""Delay vectors that the first groups have together."""
+GROWTH = 4
+"""How many times as many the next ones have."""
+MOST = 2**24
+"""Delay vectors that can be held, in some 2 GB."""
+FURTHER_ARMS = 8
+"""Arms not worth their price that may still join a group, for rounds in which others must rest."""
+STEP = 0.01
+"""How far from the price to start with another one is tried first."""
+MAX_PRICES = 20
+MAX_SWEEPS = 400
+"""Of policy iteration at one price; what is then left to improve makes the bound looser."""
+PRECISION = 1e-10
+"""Of the best price's bound, where the largest mean is 1/2 or more."""
+
+
+class Refinement(NamedTuple):
+    """A bound, and the best cycle of the first group with its idle rounds filled by all arms.
+
+    The cycle is None where it cannot be filled without breaking a rule.
+    """
+
+    bound: float
+    cycle: IntArray | None
+
+
+class Tangent(NamedTuple):
+    """The bound at a price, on the scale of `scaled_means`, and how fast it rises there."""
+
+    price: float
+    bound: float
+    slope: float
+    size: float
+    """What the absolute values of all terms add up to; it decides how far to round up."""
+
+
+def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
+    """Yield bounds from larger and larger groups of arms, none below any policy's long-run average.
+
+    Let g be a group of arms, p a price, and G_g(p) the optimal gain of these arms together with an
+    idle arm that always pays p. To a group, the rounds of any schedule that pull other arms are
+    idle ones: its own pulls a round, n_g, earn at most G_g(p) - (1 - n_g) p. A single arm earns at
+    most n_i p and its surplus, max(0, max_t (mu_i(t) - p) / t), since its gaps t add up to no more
+    than the rounds. All pulls together are one a round. So for every p, and groups without common
+    arms,
+
+        optimum <= p + sum_g (G_g(p) - p) + sum over all other arms of their surplus.
+
+    In place of G_g(p) stands max_s (TV - V)(s), which is not below it, whatever values V policy
+    iteration has come to. The right side is convex in p. Its slope is one less the pulls a round of
+    the groups' best cycles and of the other arms, so that a few tangents lead to the best price.
+
+    Groups are dealt anew at the best price so far: of the arms by decreasing surplus, a group takes
+    all that it has delay vectors for, the next one those of the rest, and so on. There are `FIRST`
+    delay vectors for all groups, then `GROWTH` times as many, while `effort` is enough for all that
+    were ever dealt, and there is memory. So more effort only adds bounds.
+
+    With rules, a group obeys those among its own arms, and a single arm its waits; the surplus of
+    one that must be pulled may be below 0.
+    """
+    problem = possible_problem(instance)
+    price = clearing_price(problem.means, problem.limits)
+    delays = problem.delays
+    dealt: list[list[int]] = []
+    room = FIRST
+    while room <= min(effort, MOST):
+        before, dealt = dealt, _dealt(problem, delays, price, room)
+        if dealt and dealt != before:
+            groups = [Group(problem, delays, arms, price) for arms in dealt]
+            least = _least_bound(problem, groups, price)
+            price = least.price
+            bound = bound_at_own_scale(instance, least.bound, least.size)
+            yield Refinement(bound, _filled(problem, groups[0].cycle))
+        effort -= room
+        room *= GROWTH
+
+
+def _filled(problem: Problem, cycle: IntArray) -> IntArray | None:
+    """Return a cycle with its free rounds filled, arms as those of the instance."""
+    filled = fill(problem.means, problem.limits, cycle)
+    fits = not problem.limits.bind or (FREE not in filled and obeys(problem.limits, filled))
+    return problem.arms[filled] if fits else None
+
+
+class Group:
+    """Some arms and an idle one, planned together at one price of a pull after the other."""
+
+    def __init__(self, problem: Problem, delays: IntArray, arms: list[int], price: float) -> None:
+        self.arms = arms
+        waits = np.append(delays[arms], 0)
+        width = waits.max() + 1
+        idle = np.full((1, width), price)
+        rewards = _frozen(np.concatenate((problem.means[arms, :width], idle)))
+        self._graph = graph_of(rewards, waits, _with_idle(problem.limits, arms))
+        self._policy = states.index_policy(self._graph, whittle_indices(rewards))
+        self._scores = np.zeros((len(self._graph.delays), 2))
+
+    def solve(self, price: float) -> tuple[float, float]:
+        """Return a bound on the gain when idling pays the price, and the size of its terms."""
+        rewards = self._graph.means.copy()
+        rewards[-1] = price
+        self._graph = self._graph._replace(means=_frozen(rewards))
+        states.reprice(self._graph, self._policy)
+        for _ in range(MAX_SWEEPS):
+            states.evaluate(self._policy, self._scores)
+            if states.improve(self._graph, self._policy, self._scores) == 0:
+                break
+        rise = states.largest_rise(self._graph, self._scores)
+        return rise, abs(rise) + 2 * float(np.abs(self._scores[:, 1]).max())
+
+    @property
+    def cycle(self) -> IntArray:
+        """The best cycle at the last price, FREE where the group idles."""
+        labels = np.array([*self.arms, FREE])
+        cycle: IntArray = labels[states.best_cycle(self._policy, self._scores)]
+        return cycle
+
+
+def _frozen(table: FloatArray) -> FloatArray:
+    table.setflags(write=False)  # kernels are compiled for such tables
+    return table
+
+
+def _with_idle(limits: Limits, arms: list[int]) -> Limits:
+    """Return the limits of some arms and, last, of an idle one, which has none."""
+    some = limits.of(np.array(arms))
+    return some._replace(
+        shortest=np.append(some.shortest, 1),
+        longest=np.append(some.longest, NEVER),
+        members=np.pad(some.members, ((0, 0), (0, 1))),
+    )
+
+
+def _dealt(problem: Problem, delays: IntArray, price: float, room: int) -> list[list[int]]:
+    """Return groups of two arms or more that together have at most so many delay vectors."""
+    means = problem.means
+    worth = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
+    by_worth = np.argsort(-worth, kind="stable")
+    left = by_worth[: (worth > 0).sum() + FURTHER_ARMS].tolist()
+    groups: list[list[int]] = []
+    while left and worth[left[0]] > 0:
+        group: list[int] = []
+        for arm in left:
+            if _vectors(problem, delays, [*group, arm]) <= room:
+                group.append(arm)
+        if len(group) < 2:
+            break
+        groups.append(group)
+        room -= _vectors(problem, delays, group)
+        left = [arm for arm in left if arm not in group]
+    return groups
+
+
+def _vectors(problem: Problem, delays: IntArray, arms: list[int]) -> int:
+    """Return the number of delay vectors of some arms and an idle one."""
+    return count_states(np.append(delays[arms], 0), _with_idle(problem.limits, arms))
+
+
+def _least_bound(problem: Problem, groups: list[Group], price: float) -> Tangent:
+    """Return the bound at about the best price.
+
+    Look left and right of the price to start with until the slope changes its sign; then go to
+    where the tangents of both sides meet, again and again.
+    """
+    below: Tangent | None = None
+    above: Tangent | None = None
+    least = tangent = _tangent(problem, groups, price)
+    step = STEP
+    for _ in range(MAX_PRICES):
+        if abs(tangent.slope) < PRECISION:
+            break
+        if tangent.slope < 0:
+            below = tangent
+        else:
+            above = tangent
+        if below is None or above is None:
+            price += math.copysign(step, -tangent.slope)
+            step *= 2
+        else:
+            price = _crossing(below, above)
+            if below.bound + below.slope * (price - below.price) > least.bound - PRECISION:
+                break
+        tangent = _tangent(problem, groups, price)
+        least = min(least, tangent, key=lambda found: found.bound)
+    return least
+
+
+def _crossing(below: Tangent, above: Tangent) -> float:
+    """Return the price at which two tangents meet."""
+    at_zero = [tangent.bound - tangent.slope * tangent.price for tangent in (below, above)]
+    return (at_zero[0] - at_zero[1]) / (above.slope - below.slope)
+
+
+def _tangent(problem: Problem, groups: list[Group], price: float) -> Tangent:
+    """Return the bound at a price; all groups end solved there."""
+    surplus, rates = best_delays(problem.means, price, problem.limits)
+    terms, size, pulls = [price], abs(price), 0.0
+    for group in groups:
+        surplus[group.arms] = rates[group.arms] = 0
+        rise, magnitude = group.solve(price)
+        terms += [rise, -price]
+        size += magnitude + abs(price)
+        pulls += float((group.cycle != FREE).mean())
+    size += float(np.abs(surplus).sum())
+    return Tangent(price, math.fsum([*terms, *surplus]), 1 - pulls - float(rates.sum()), size)
