@@ -35,7 +35,8 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     max_states
         Find the exact optimum if at most this many delay vectors can be reached, and their table
         can be held; 0 never tries.
-        Otherwise the plan is the best of ghost, greedy, whittle, harmonic and beam, each improved.
+        Otherwise the plan is the best of ghost, greedy, whittle, harmonic, periodic and beam, each
+        improved.
 
     Examples
     --------
