@@ -13,7 +13,7 @@ MAX_LENGTHS = 4
 """Lengths of a cycle in which arms are placed, the most promising ones."""
 MAX_SIZE = 2**15
 """Arms times rounds of a cycle; where arms are very many, cycles are shorter."""
-LOOKS = 32
+LOOKS = 16
 """Looks at each round of a cycle for each arm, on average, after which a search ends."""
 
 
