@@ -12,7 +12,8 @@ from benchmarks.families import small_instances
 from benchmarks.ratios import REPEATS, Ratio, in_turns, spread
 from benchmarks.section import Section
 from fallow.arrays import FloatArray
-from fallow.planners.optimal import states_of
+from fallow.planners.graph import graph_of
+from fallow.planners.problem import problem_of
 
 LARGE = """
 import json, time, numpy, fallow
@@ -94,7 +95,8 @@ def measure_large() -> Section:
 
 def value_iteration(instance: fallow.Instance, tolerance: float) -> float:
     """Return a gain within the tolerance of the optimum."""
-    graph = states_of(instance)
+    problem = problem_of(instance)
+    graph = graph_of(problem.means, problem.delays, problem.limits)
     rewards = instance.means[np.arange(instance.arms), graph.delays - 1]
     after = graph.successors[graph.aged]
     values = np.zeros(len(rewards))

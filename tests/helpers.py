@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from fallow import Block, Outcome
 from fallow.arrays import FloatArray
 from fallow.cli import app
+from fallow.kernels import FILES
 from fallow.studies.read import load_spec
 from fallow.studies.run import Progress, Watcher, run
 
@@ -55,6 +56,24 @@ def command(*words: object) -> list[str]:
     """Return a command for a process of its own."""
     module = "reproduction" if words[0] == "report" else "fallow.cli"
     return [sys.executable, "-m", module, *map(str, words)]
+
+
+def all_kernels() -> set[str]:
+    """Return all kernels by their full names."""
+    return {f"{module}.{name}" for module, file in FILES.items() for name in file.functions}
+
+
+def reached(called: Iterable[str]) -> set[str]:
+    """Return kernels that were called, and those that they call."""
+    found: set[str] = set()
+    waiting = set(called)
+    while waiting:
+        kernel = waiting.pop()
+        found.add(kernel)
+        module, _, name = kernel.rpartition(".")
+        names = FILES[module].functions[name].__code__.co_names
+        waiting |= ({f"{module}.{each}" for each in names} & all_kernels()) - found
+    return found
 
 
 def write_spec(

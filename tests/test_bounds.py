@@ -12,6 +12,7 @@ from strategies import instances, tables, tiny_instances
 
 from fallow import Instance, upper_bound
 from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.limits import no_limits
 
 
 @given(tiny_instances)
@@ -70,10 +71,11 @@ def test_the_bound_allows_for_rounding(arms: int, mean: float) -> None:
 @given(tables(), st.sampled_from([0, -1, -300, -1060]))
 def test_no_lower_price_clears(instance: Instance, exponent: int) -> None:
     means = np.ldexp(instance.means, exponent)
-    price = clearing_price(means)
-    _, rates = best_delays(means, price)
+    limits = no_limits(len(means))
+    price = clearing_price(means, limits)
+    _, rates = best_delays(means, price, limits)
     assert rates.sum() <= 1
-    _, more = best_delays(means, np.nextafter(price, -np.inf))
+    _, more = best_delays(means, np.nextafter(price, -np.inf), limits)
     assert more.sum() > 1 or price == np.nextafter(-1, 0)
 
 

@@ -9,6 +9,7 @@ from helpers import random_tables
 
 from fallow.arrays import FloatArray
 from fallow.kernels import cycles
+from fallow.limits import no_limits
 
 
 def filled(means: FloatArray, cycle: list[int]) -> list[int]:
@@ -23,7 +24,8 @@ def filled(means: FloatArray, cycle: list[int]) -> list[int]:
 def test_free_rounds_go_in_order_to_the_arm_that_adds_most() -> None:
     for generator, means in random_tables(100, arms=4, width=6):
         cycle = generator.integers(-1, len(means), generator.integers(1, 12))
-        assert cycles.fill(means, cycle).tolist() == filled(means, cycle.tolist())
+        found = cycles.fill(means, no_limits(len(means)), cycle)
+        assert found.tolist() == filled(means, cycle.tolist())
 
 
 def changed_cycles(cycle: list[int], position: int, arms: int) -> list[list[int]]:
@@ -80,7 +82,7 @@ def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> 
     for generator, means in random_tables(60, arms=4, width=5):
         cycle = generator.integers(0, len(means), generator.integers(1, 6))
         for max_moves in [*range(40), 10_000]:
-            found = cycles.local_search(means, cycle, max_moves)
+            found = cycles.local_search(means, no_limits(len(means)), cycle, max_moves)
             assert found.tolist() == searched(means, cycle.tolist(), max_moves)
 
 

@@ -74,9 +74,10 @@ def test_every_layer_is_described() -> None:
 
 
 def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    pages = (ROOT / "docs" / name for name in ("command-line.md", "rules.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     examples = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         path = tmp_path / "example.toml"
         path.write_text(example, encoding="utf-8")
@@ -84,9 +85,10 @@ def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
 
 
 def test_code_shown_in_the_documentation_runs() -> None:
-    text = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    pages = (ROOT / "docs" / name for name in ("learners.md", "rules.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     examples = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         command = [sys.executable, "-c", example]
         result = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -103,7 +105,7 @@ def test_every_command_is_described() -> None:
 
 
 def test_every_public_name_has_a_docstring_with_an_example() -> None:
-    classes = {"Estimate", "Guarantee", "Learner", "Plan", "Result", "Trajectory"}
+    classes = {"Advice", "Cost", "Estimate", "Guarantee", "Learner", "Plan", "Result", "Trajectory"}
     for module in (fallow, fallow.learners, fallow.planners, fallow.studies):
         for name in module.__all__:
             public = getattr(module, name)

@@ -7,14 +7,16 @@ import sys
 PLAN_AND_COUNT = """
 import json
 import fallow
+from fallow import kernels
+kernels.compile_all()
 instance = fallow.catalog.figure2(seed=0)
 fallow.plan(instance)
 fallow.plan(instance, max_states=0)
 counts = {}
-for family in ("beam", "bounds", "cycles", "indices", "knapsack", "states"):
-    for name, kernel in vars(getattr(fallow.kernels, family)).items():
-        if getattr(kernel, "signatures", None):
-            stats = kernel.stats
+for file in kernels.FILES.values():
+    for name in file.functions:
+        if file.compiled[name].signatures:
+            stats = file.compiled[name].stats
             counts[name] = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
 print(json.dumps(counts))
 """

@@ -10,14 +10,14 @@ from helpers import random_tables
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import (
-    beam,
     blocks,
     bounds,
     confidence,
-    indices,
     knapsack,
     lookahead,
+    paths,
 )
+from fallow.limits import no_limits
 
 # Beam
 
@@ -59,7 +59,7 @@ def test_a_beam_keeps_the_best_distinct_delay_vectors() -> None:
         values = generator.random(means.shape)
         price = generator.random()
         rounds, width, branches = (int(generator.integers(1, most)) for most in (24, 6, 4))
-        path = beam.beam_path(means, values, price, rounds, width, branches)
+        path = paths.beam_path(means, values, price, no_limits(len(means)), rounds, width, branches)
         arms, rested = means.shape
         delays, score = (rested,) * arms, 0.0
         for arm in path:
@@ -76,7 +76,7 @@ def test_relaxed_values_are_of_the_best_later_pull_or_of_none() -> None:
         arms, width = means.shape
         price = 1.2 * generator.random()
         surplus = generator.choice([0.0, 0.01, 0.2, 1.0], arms)
-        values = beam.relaxed_values(means, price, surplus)
+        values = paths.relaxed_values(means, price, surplus, no_limits(len(means)))
         for arm in range(arms):
             for tau in range(1, width + 1):
                 later = [
@@ -174,16 +174,16 @@ def rate(row: FloatArray, price: float) -> tuple[float, float]:
 def test_below_the_clearing_price_the_arms_ask_for_more_than_a_pull_a_round() -> None:
     for generator, means in random_tables(40, arms=4, width=5):
         price = generator.random()
-        surplus, rates = bounds.best_delays(means, price)
+        surplus, rates = bounds.best_delays(means, price, no_limits(len(means)))
         assert [*zip(surplus, rates, strict=True)] == [rate(row, price) for row in means]
-        clearing = bounds.clearing_price(means)
+        clearing = bounds.clearing_price(means, no_limits(len(means)))
         assert sum(rate(row, clearing)[1] for row in means) <= 1
         below = np.nextafter(clearing, -np.inf)
         assert sum(rate(row, below)[1] for row in means) > 1 or below == -1
 
 
 def test_what_is_worth_nothing_has_a_price_of_zero() -> None:
-    assert str(bounds.clearing_price(np.zeros((2, 3)))) == "0.0"  # and not -0.0
+    assert str(bounds.clearing_price(np.zeros((2, 3)), no_limits(2))) == "0.0"  # and not -0.0
 
 
 # Confidence
@@ -231,8 +231,8 @@ def test_an_index_is_followed_until_the_delays_repeat() -> None:
     for generator, means in random_tables(60, arms=5, width=6):
         for table in (means, generator.choice([0.2, 0.5, 0.7], means.shape)):
             for max_rounds in (1, 2, 3, 7, 8, 20, 100):
-                found = indices.follow(table, max_rounds).tolist()
-                assert found == followed(table, max_rounds)
+                found, _ = paths.follow(table, no_limits(len(table)), max_rounds)
+                assert found.tolist() == followed(table, max_rounds)
 
 
 # Knapsack

@@ -21,8 +21,10 @@ from fallow.planners.plan import optimum_or_bound
 
 MEMORY = """
 import fallow
+from fallow import kernels
 def peak():
     return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+kernels.compile_all()
 fallow.optimal(fallow.Instance.blocking([1, 0.9, 0.8], [2, 2, 2]))
 before = peak()
 fallow.optimal(fallow.Instance.blocking([0.9 - 0.1 * arm for arm in range(8)], [7] * 8))

@@ -6,7 +6,8 @@ import pytest
 from fallow import Instance, catalog
 from fallow.arrays import FloatArray
 from fallow.kernels import states
-from fallow.planners.optimal import states_of
+from fallow.planners.graph import graph_of
+from fallow.planners.problem import problem_of
 
 SEEDS = pytest.mark.parametrize("seed", range(12))
 
@@ -56,7 +57,8 @@ def test_the_best_cycle_has_the_largest_gain(seed: int) -> None:
 def drawn_graph(seed: int) -> tuple[states.Graph, states.Policy]:
     """The delay vectors of a random instance with two equal arms, and any policy."""
     means = catalog.random_table(arms=3, max_delay=3, seed=seed).means.tolist()
-    graph = states_of(Instance([*means, means[0]]))
+    problem = problem_of(Instance([*means, means[0]]))
+    graph = graph_of(problem.means, problem.delays, problem.limits)
     generator = np.random.default_rng(seed)
     policy = states.index_policy(graph, generator.random(graph.means.shape))
     return graph, policy

@@ -14,6 +14,7 @@ from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal
 from fallow.planners.plan import plan
 from fallow.protocol import Block, Learner, Outcome
+from fallow.rules import Rules
 from fallow.simulate import simulate
 from fallow.studies.replicate import replicate
 from fallow.studies.result import Result
@@ -30,6 +31,7 @@ __all__ = [
     "RankingUCB",
     "Result",
     "Rotation",
+    "Rules",
     "Trajectory",
     "catalog",
     "decay",

@@ -13,6 +13,8 @@ from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 
 Decay = Callable[[IntArray], FloatArray]
+DecayOrValues = Decay | Sequence[float]
+"""A decay f, or its values f(1), f(2), ..."""
 
 
 def geometric(rate: float) -> Decay:
@@ -70,6 +72,29 @@ def table(values: Sequence[float] | FloatArray) -> Decay:
         return known[delays - 1]
 
     return decay
+
+
+def from_document(value: object) -> DecayOrValues:
+    """Read a list of values or a family with its parameter, as TOML has them.
+
+    Examples
+    --------
+    >>> from_document({"geometric": 0.5})(np.arange(1, 4))
+    array([0.5  , 0.25 , 0.125])
+    """
+    families = {"geometric": geometric, "constant": constant, "power": power}
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError(
+            f"decay must be a list of numbers or one of {', '.join(families)} "
+            f"with its parameter, such as {{geometric = 0.9}}, got {checks.short(value)}"
+        )
+    [(family, parameter)] = value.items()
+    checks.one_of("decay", family, families)
+    if not isinstance(parameter, int | float) or isinstance(parameter, bool):
+        raise ValueError(f"decay.{family} must be a number, got {checks.short(parameter)}")
+    return families[family](parameter)
 
 
 def _never_rising(values: npt.NDArray[np.floating]) -> FloatArray:

@@ -92,6 +92,39 @@ def curve_figure(
     return figure
 
 
+def bars_and_dots_figure(
+    bars: Mapping[str, float],
+    dots: Mapping[str, Mapping[str, float]],
+    bars_label: str,
+    dots_label: str,
+    title: str,
+) -> Figure:
+    """Draw one bar a name on the left; on the right a dot a name in each of several series."""
+    names = list(dict.fromkeys(name for series in dots.values() for name in series))
+    rows = max(len(bars), len(names), 4)
+    figure = Figure(figsize=(9, 1.6 + 0.26 * rows), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.barh([plain_text(name) for name in bars], list(bars.values()), color=colour_of(0))
+    left.set_xlabel(bars_label)
+    for place, (label, series) in enumerate(dots.items()):
+        height = [names.index(name) for name in series]
+        size = 9 - 4 * place  # so that none hides another
+        colour = colour_of(place + 1)
+        right.plot(list(series.values()), height, "D", ms=size, color=colour, label=label)
+    right.set_yticks(range(len(names)), [plain_text(name) for name in names])
+    right.set_xlabel(dots_label)
+    right.set_xlim(left=0)
+    right.grid(axis="x", alpha=0.3)
+    right.legend(
+        frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.12), ncols=2
+    )
+    for axes in (left, right):
+        axes.invert_yaxis()
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(plain_text(title), fontsize="medium")
+    return figure
+
+
 def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
     """Return from where on a symlog axis is logarithmic: the smallest distance from 0."""
     return {"linthresh": float(np.abs(x[x != 0]).min(initial=1))} if scale == "symlog" else {}

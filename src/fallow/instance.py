@@ -5,7 +5,6 @@ This is the only place that validates a model; whatever holds an `Instance` trus
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +18,9 @@ import numpy.typing as npt
 from fallow import checks
 from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
-from fallow.decay import Decay
-from fallow.toml import MAX_BYTES, read_toml
-
-DecayOrValues = Decay | Sequence[float]
-"""A decay f, or its values f(1), f(2), ..."""
+from fallow.decay import DecayOrValues
+from fallow.rules import Rules
+from fallow.toml import MAX_BYTES, inline, read_toml
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -41,6 +38,8 @@ class Instance:
         rested mean: for delays above D, and for an arm that was never pulled.
     names
         One name an arm; the arm's index, counted from 0, where none was given.
+    rules
+        What planners obey, arms by name; none unless given.
 
     Examples
     --------
@@ -50,8 +49,14 @@ class Instance:
 
     means: FloatArray
     names: tuple[str, ...]
+    rules: Rules
 
-    def __init__(self, means: npt.ArrayLike, names: Iterable[str] | None = None) -> None:
+    def __init__(
+        self,
+        means: npt.ArrayLike,
+        names: Iterable[str] | None = None,
+        rules: Rules | None = None,
+    ) -> None:
         if isinstance(means, np.ndarray) and means.ndim == 2:
             checks.table_size(*means.shape)  # before it is copied
         table = checks.numbers("means", means, dimensions=2)
@@ -64,6 +69,7 @@ class Instance:
         table.setflags(write=False)
         object.__setattr__(self, "means", table)
         object.__setattr__(self, "names", _checked_names(names, arms=len(table)))
+        object.__setattr__(self, "rules", _checked_rules(rules, self.names))
 
     @classmethod
     def b2dep(
@@ -127,6 +133,16 @@ class Instance:
         """
         return cls.b2dep(baselines, delays, decays.constant(1), names)
 
+    def with_rules(self, rules: Rules) -> Instance:
+        """Return the same arms with these rules in place of any others.
+
+        Examples
+        --------
+        >>> Instance.blocking([1, 0.5], delays=[2, 1]).with_rules(Rules(exclude=[1])).rules
+        Rules(exclude=['1'])
+        """
+        return Instance(self.means, self.names, rules)
+
     @property
     def arms(self) -> int:
         """Number of arms, the paper's k."""
@@ -163,7 +179,8 @@ class Instance:
 
         The file holds `means`, or else `baselines`, `delays` and `decay`; and `names` if wanted.
         `decay` is a list of f(1), f(2), ... or one of `{geometric = rate}`, `{constant = value}`,
-        `{power = exponent}`; or a list of these, one for each arm.
+        `{power = exponent}`; or a list of these, one for each arm. A table `[rules]` holds what
+        `Rules` takes.
         """
         _, document = read_toml(path)
         try:
@@ -192,15 +209,19 @@ class Instance:
             [0.0, 0.5],
         ]
         """
-        # JSON's escapes are TOML's, except that TOML wants the delete character escaped too.
-        names = json.dumps(self.names, ensure_ascii=False).replace("\x7f", "\\u007f")
         rows = "".join(f"    {row},\n" for row in self.means.tolist())
-        return f"names = {names}\nmeans = [\n{rows}]\n"
+        rules = f"\n{self.rules.to_toml()}" if self.rules else ""
+        return f"names = {inline(list(self.names))}\nmeans = [\n{rows}]\n{rules}"
 
     @classmethod
     def _from_document(cls, document: Mapping[str, Any]) -> Instance:
         for key in document:
-            checks.one_of("a key", key, ("names", "means", "baselines", "delays", "decay"))
+            checks.one_of("a key", key, ("names", "means", "baselines", "delays", "decay", "rules"))
+        model = cls._without_rules({key: document[key] for key in document if key != "rules"})
+        return model.with_rules(Rules.from_document(document.get("rules", {})))
+
+    @classmethod
+    def _without_rules(cls, document: Mapping[str, Any]) -> Instance:
         names = document.get("names")
         if "means" in document:
             for key in document:
@@ -216,14 +237,15 @@ class Instance:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
             return NotImplemented
-        return self.names == other.names and np.array_equal(self.means, other.means)
+        same_arms = self.names == other.names and self.rules == other.rules
+        return same_arms and np.array_equal(self.means, other.means)
 
     def __hash__(self) -> int:
-        return hash((self.names, self.means.tobytes()))
+        return hash((self.names, self.rules, self.means.tobytes()))
 
-    def __reduce__(self) -> tuple[Callable[..., Instance], tuple[FloatArray, tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
         # Arrays come back from a pickle writable; building anew freezes them again.
-        return Instance, (self.means, self.names)
+        return Instance, (self.means, self.names, self.rules)
 
     def __repr__(self) -> str:
         return f"Instance({self.arms} arms, delays up to {self.max_delay})"
@@ -308,33 +330,18 @@ def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     return checked
 
 
+def _checked_rules(rules: Rules | None, names: Sequence[str]) -> Rules:
+    if rules is not None and not isinstance(rules, Rules):
+        raise ValueError(f"rules must be a fallow.Rules, got {checks.short(rules)}")
+    return Rules() if rules is None else rules.bound_to(names)
+
+
 def _decay_of(value: object) -> DecayOrValues | list[DecayOrValues]:
     """Read the `decay` of a TOML file: that of all arms, or a list with one for each."""
     if not isinstance(value, list) or not any(isinstance(each, list | dict) for each in value):
-        return _one_decay_of(value)
+        return decays.from_document(value)
     decays_read = []
     for arm, each in enumerate(value):
         with _named(arm):
-            decays_read.append(_one_decay_of(each))
+            decays_read.append(decays.from_document(each))
     return decays_read
-
-
-def _one_decay_of(value: object) -> DecayOrValues:
-    """Read a list of values or a family with its parameter."""
-    families = {
-        "geometric": decays.geometric,
-        "constant": decays.constant,
-        "power": decays.power,
-    }
-    if isinstance(value, list):
-        return value
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(
-            f"decay must be a list of numbers or one of {', '.join(families)} "
-            f"with its parameter, such as {{geometric = 0.9}}, got {checks.short(value)}"
-        )
-    [(family, parameter)] = value.items()
-    checks.one_of("decay", family, families)
-    if not isinstance(parameter, int | float) or isinstance(parameter, bool):
-        raise ValueError(f"decay.{family} must be a number, got {checks.short(parameter)}")
-    return families[family](parameter)

@@ -1,5 +1,6 @@
-"""Reading TOML files; whatever is wrong with one ends in one error that says what."""
+"""TOML: reading files, where all that is wrong ends in one clear error; and writing values."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,24 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
         return text, _read(text)
     except ValueError as error:
         raise ValueError(f"{path} must be a TOML file: {error}") from None
+
+
+def inline(value: Any) -> str:
+    """Return text, whole numbers, lists and tables of them as TOML on one line.
+
+    Examples
+    --------
+    >>> inline({"songs": ["hymn", "waltz"], "rounds": 3})
+    '{"songs" = ["hymn", "waltz"], "rounds" = 3}'
+    """
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{inline(key)} = {inline(each)}" for key, each in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    # JSON's escapes are TOML's, except that TOML wants the delete character escaped too.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _read(text: str) -> dict[str, Any]:

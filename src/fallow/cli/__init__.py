@@ -8,9 +8,9 @@ try:
     with needed_by("the command line"):
         from typer import Typer
 
-        from fallow.cli import catalog, plan, replay, run, simulate
+        from fallow.cli import advise, catalog, plan, replay, run, simulate, warmup
         from fallow.cli.app import app
-        from fallow.cli.terminal import replace_unprintable
+        from fallow.cli.terminal import replace_unprintable, say_when_compiling
         from fallow.signals import Ended, end_at_signals, end_process
 except ModuleNotFoundError as error:
     if error.name not in ("rich", "typer"):
@@ -27,6 +27,7 @@ def run_app(application: Typer) -> None:
     """Run a command line, and end with it: runs under way in threads are not waited for."""
     end_at_signals()
     replace_unprintable()
+    say_when_compiling()
     try:
         application()
     except Ended as ended:
@@ -35,4 +36,15 @@ def run_app(application: Typer) -> None:
         end_process(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
 
 
-__all__ = ["app", "catalog", "main", "plan", "replay", "run", "run_app", "simulate"]
+__all__ = [
+    "advise",
+    "app",
+    "catalog",
+    "main",
+    "plan",
+    "replay",
+    "run",
+    "run_app",
+    "simulate",
+    "warmup",
+]

@@ -18,6 +18,7 @@ from fallow import Instance, Plan, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
 from fallow.planners import HEURISTICS
+from fallow.planners.feasible import StuckError
 from fallow.planners.optimal import reachable_states, within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.text import visible
@@ -68,8 +69,12 @@ def _plans(instance: Instance, methods: Sequence[str], max_states: int) -> dict[
     plans = {}
     with Console(stderr=True).status("planning") as status:
         for method in methods:
-            status.update(f"planning: {method} (a first run also compiles)")
-            plans[method] = planners[method](instance)
+            status.update(f"planning: {method}")
+            try:
+                plans[method] = planners[method](instance)
+            except StuckError:
+                if len(methods) == 1:
+                    raise
     return plans
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -53,7 +53,12 @@ class Log(NamedTuple):
     pulls: IntArray
 
 
-@compiled
+def _most_looks(table: Table, statistics: Statistics, horizon: int) -> int:
+    """Return how often a loop that plays to the horizon looks at an option, or pulls one."""
+    return (horizon - int(table.clock[0])) * (2 * len(statistics.counts) + 6)
+
+
+@tiered(lambda statistics: 2 * len(statistics.counts))
 def ucb_choice(statistics: Statistics, rounds: float, scale: float) -> int:
     """Return the option with the largest mean + sqrt(scale ln(rounds) / count), untried ones first.
 
@@ -115,7 +120,7 @@ def thompson_choice(statistics: Statistics, generator: np.random.Generator) -> i
     return best
 
 
-@compiled
+@tiered(lambda statistics: 2 * len(statistics.counts))
 def epsilon_choice(statistics: Statistics, epsilon: float, generator: np.random.Generator) -> int:
     """Return any option with probability epsilon, else the best on average, untried ones first."""
     counts, sums = statistics.counts, statistics.sums
@@ -131,7 +136,7 @@ def epsilon_choice(statistics: Statistics, epsilon: float, generator: np.random.
     return best
 
 
-@compiled
+@tiered(lambda: 4)
 def observe(statistics: Statistics, option: int, reward: float) -> None:
     """Count a reward, and forget the one that leaves the window."""
     window = len(statistics.window_options)
@@ -177,7 +182,7 @@ def _write(log: Log, runs: int, number: int, pulls: int) -> int:
     return runs + 1
 
 
-@compiled
+@tiered(_most_looks)
 def play_rankings(
     table: Table,
     statistics: Statistics,
@@ -223,7 +228,7 @@ def play_rankings(
     return runs
 
 
-@compiled
+@tiered(_most_looks)
 def play_ucb(
     table: Table,
     statistics: Statistics,
@@ -247,7 +252,7 @@ def play_ucb(
     while now < horizon and runs < len(log.numbers):
         rounds = float(earlier + now)
         root = math.sqrt(scale * math.log(max(rounds, 1.0)))
-        slope = scale / (2 * root * rounds)
+        slope = scale / (2 * root * rounds) if root > 0 else np.inf
         arm, largest, second = _leader(means, errors, root)
         if not largest - second > MARGIN:
             arm, second = ucb_choice(statistics, rounds, scale), np.inf
@@ -285,7 +290,7 @@ def _pull_and_learn(
     return _write(log, runs, arm, 1)
 
 
-@compiled
+@tiered(_most_looks)
 def play_window(
     table: Table,
     statistics: Statistics,
@@ -322,7 +327,7 @@ def play_thompson(
     return runs
 
 
-@compiled
+@tiered(_most_looks)
 def play_epsilon(
     table: Table,
     statistics: Statistics,

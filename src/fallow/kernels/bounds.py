@@ -3,24 +3,25 @@
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import compiled
-
-RANK_OF_ONE = 0x3FF0000000000000
-"""Of 1.0 among the positive numbers: its bits, read as a whole number."""
+from fallow.kernels import compiled, tiered
+from fallow.limits import NEVER, Limits
 
 
-@compiled
-def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
+@tiered(lambda means: means.size)
+def best_delays(means: FloatArray, price: float, limits: Limits) -> tuple[FloatArray, FloatArray]:
     """Return, for each arm at a price per pull, its best surplus per round and its rate of pulls.
 
-    The surplus is max(0, max over t of (M[i, t] - price) / t); the rate is 1 / t at that maximum,
-    or 0 where it pays never to pull the arm.
+    The surplus is max(0, max over t of (M[i, t] - price) / t) over the delays t that the limits
+    allow, without the 0 where the arm must be pulled; the rate is 1 / t at that maximum, or 0 where
+    it pays never to pull the arm.
     """
     arms, width = means.shape
     surplus = np.zeros(arms)
     rates = np.zeros(arms)
     for arm in range(arms):
-        for delay in range(1, width + 1):
+        if limits.longest[arm] < NEVER:
+            surplus[arm] = -np.inf
+        for delay in range(limits.shortest[arm], min(width, limits.longest[arm]) + 1):
             value = (means[arm, delay - 1] - price) / delay
             if value > surplus[arm]:
                 surplus[arm] = value
@@ -29,23 +30,39 @@ def best_delays(means: FloatArray, price: float) -> tuple[FloatArray, FloatArray
 
 
 @compiled
+def _rank_of(number: float) -> int:
+    """Return how far a positive number stands from 0 in the order of all floating-point numbers."""
+    return int(np.array([number]).view(np.int64)[0])
+
+
+@compiled
 def _number_at(rank: int) -> float:
-    """Return the floating-point number that stands so far from 0 in the order of all of them."""
+    """Return the number with that rank, a negative one if the rank is."""
     magnitude = np.array([abs(rank)]).view(np.float64)[0]
     return float(magnitude if rank >= 0 else -magnitude)
 
 
-@compiled
-def clearing_price(means: FloatArray) -> float:
+@tiered(lambda means: 64 * means.size)
+def clearing_price(means: FloatArray, limits: Limits) -> float:
     """Return the price at which the arms together ask for one pull a round, by bisection.
 
     It is exact to the last digit, however small the means: no price below it would do.
     """
-    low, high = -RANK_OF_ONE, RANK_OF_ONE  # below -1 every arm would be pulled at delay 1
-    while high - low > 1:
+    # At minus its shortest delay every arm would be pulled as often as it may; at its longest, if
+    # it must be pulled, as seldom.
+    often, seldom = 1.0, 1.0
+    for arm in range(len(means)):
+        often = max(often, float(limits.shortest[arm]))
+        if limits.longest[arm] < NEVER:
+            seldom = max(seldom, float(limits.longest[arm]))
+    low, high = -_rank_of(often), _rank_of(seldom)
+    while low + 1 < high:
         middle = (low + high) // 2
-        _, rates = best_delays(means, _number_at(middle))
-        if rates.sum() > 1:
+        _, rates = best_delays(means, _number_at(middle), limits)
+        asked = 0.0
+        for rate in rates:
+            asked += rate
+        if asked > 1:
             low = middle
         else:
             high = middle

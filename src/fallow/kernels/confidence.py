@@ -5,21 +5,21 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 
-@compiled
+@tiered(lambda: 1)
 def divergence(first: float, second: float) -> float:
     """Return the Kullback-Leibler divergence of two Bernoulli distributions by their means."""
     total = 0.0
     if first > 0:
-        total += first * math.log(first / second)
+        total += first * math.log(first / second) if second > 0 else np.inf
     if first < 1:
-        total += (1 - first) * math.log((1 - first) / (1 - second))
-    return total
+        total += (1 - first) * math.log((1 - first) / (1 - second)) if second < 1 else np.inf
+    return float(total)
 
 
-@compiled
+@tiered(lambda: 50)
 def upper_bound(count: float, average: float, level: float) -> float:
     """Return the largest mean q with count * divergence(average, q) <= level; 1 without samples.
 
@@ -39,7 +39,7 @@ def upper_bound(count: float, average: float, level: float) -> float:
         if excess <= 1e-12:
             break
         bound -= excess * bound * (1 - bound) / (bound - average)
-    return bound
+    return float(bound)
 
 
 @compiled
@@ -51,7 +51,7 @@ def lower_bound(count: float, average: float, level: float) -> float:
     return 1 - upper_bound(count, 1 - average, level)
 
 
-@compiled
+@tiered(lambda counts: 2 * counts.size * counts.shape[1])
 def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArray:
     """Return an upper confidence bound for each cell of a table by arm and delay.
 
@@ -78,13 +78,16 @@ def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArr
     return bounds
 
 
-@compiled
+@tiered(lambda counts: 100 * counts.size)
 def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
     """Tell whether some arm pays significantly less at sooner columns than at later ones."""
     arms, width = counts.shape
     for arm in range(arms):
         sooner, earned = 0.0, 0.0
-        later, rest = counts[arm].sum(), sums[arm].sum()
+        later, rest = 0.0, 0.0
+        for column in range(width):
+            later += counts[arm, column]
+            rest += sums[arm, column]
         for column in range(width - 1):
             sooner += counts[arm, column]
             earned += sums[arm, column]

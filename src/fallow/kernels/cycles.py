@@ -5,9 +5,12 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
+from fallow.limits import NEVER, Limits
 
 FREE = -1
+MOST_STARTS = 2048
+"""Parts of a path that are tried as cycles."""
 
 
 @compiled
@@ -24,7 +27,7 @@ def own_delays(cycle: IntArray, arms: int) -> IntArray:
     return delays
 
 
-@compiled
+@tiered(lambda cycle: 2 * len(cycle))
 def shortest_period(cycle: IntArray) -> int:
     """Return the length of the shortest cycle that repeats to this one, a divisor of its length."""
     length = len(cycle)
@@ -44,7 +47,7 @@ def _mean(means: FloatArray, arm: int, delay: int) -> float:
     return float(means[arm, min(delay, means.shape[1]) - 1])
 
 
-@compiled
+@tiered(lambda cycle: 2 * len(cycle))
 def cycle_rewards(means: FloatArray, cycle: IntArray) -> FloatArray:
     """Return the expected reward at each position of a cycle that repeats for ever."""
     gaps = own_delays(cycle, len(means))
@@ -52,6 +55,80 @@ def cycle_rewards(means: FloatArray, cycle: IntArray) -> FloatArray:
     for position in range(len(cycle)):
         rewards[position] = _mean(means, cycle[position], gaps[position])
     return rewards
+
+
+@compiled
+def _keeps_cap(limits: Limits, cap: int, cycle: IntArray) -> bool:
+    """Tell whether a repeated cycle keeps a cap."""
+    length = len(cycle)
+    places = np.empty(length, np.int64)
+    count = 0
+    for position in range(length):
+        if cycle[position] != FREE and limits.members[cap, cycle[position]]:
+            places[count] = position
+            count += 1
+    for first in range(count):
+        later = first + limits.pulls[cap]
+        next_place = places[later % count] + later // count * length
+        if next_place - places[first] < limits.rounds[cap]:
+            return False
+    return True
+
+
+@tiered(lambda limits, cycle: (3 + len(limits.pulls)) * len(cycle) + len(limits.shortest))
+def obeys(limits: Limits, cycle: IntArray) -> bool:
+    """Tell whether a repeated cycle keeps all limits."""
+    arms = len(limits.shortest)
+    pulled = np.zeros(arms, np.bool_)
+    gaps = own_delays(cycle, arms)
+    for position in range(len(cycle)):
+        arm = cycle[position]
+        pulled[arm] = True
+        if not limits.shortest[arm] <= gaps[position] <= limits.longest[arm]:
+            return False
+    for arm in range(arms):
+        if limits.longest[arm] < NEVER and not pulled[arm]:
+            return False
+    kept = True
+    for cap in range(len(limits.pulls)):
+        kept = kept and _keeps_cap(limits, cap, cycle)
+    return kept
+
+
+@compiled
+def _fits(limits: Limits, cycle: IntArray, position: int, arm: int) -> bool:
+    """Tell whether a free position can be an arm's, whatever must be pulled later."""
+    length = len(cycle)
+    if length < limits.shortest[arm]:
+        return False
+    for distance in range(1, limits.shortest[arm]):
+        if cycle[position - distance] == arm or cycle[(position + distance) % length] == arm:
+            return False
+    cycle[position] = arm
+    fits = True
+    for cap in range(len(limits.pulls)):
+        if limits.members[cap, arm] and not _keeps_cap(limits, cap, cycle):
+            fits = False
+    cycle[position] = FREE
+    return fits
+
+
+@tiered(lambda limits, path: (3 + len(limits.pulls)) * len(path) * min(len(path), MOST_STARTS))
+def best_part(means: FloatArray, limits: Limits, path: IntArray) -> int:
+    """Return where to start on a path so that the rest, repeated, obeys and earns most.
+
+    -1 if it never obeys. Of a very long path, the last part is looked at.
+    """
+    best, best_gain = -1, -np.inf
+    for start in range(max(0, len(path) - MOST_STARTS), len(path)):
+        part = path[start:]
+        if obeys(limits, part):
+            total = 0.0
+            for reward in cycle_rewards(means, part):
+                total += reward
+            if total / len(part) > best_gain:
+                best, best_gain = start, total / len(part)
+    return best
 
 
 @compiled
@@ -80,11 +157,12 @@ def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) 
     return addition
 
 
-@compiled
-def fill(means: FloatArray, cycle: IntArray) -> IntArray:
+@tiered(lambda means, cycle: 3 * len(means) * len(cycle))
+def fill(means: FloatArray, limits: Limits, cycle: IntArray) -> IntArray:
     """Return the cycle with each free position given, in order, to the arm that adds most.
 
-    Between two pulls of an arm, one more turns their gap into two.
+    Between two pulls of an arm, one more turns their gap into two. Where the limits allow no arm,
+    a position stays free.
     """
     arms, width = means.shape
     length = len(cycle)
@@ -103,16 +181,21 @@ def fill(means: FloatArray, cycle: IntArray) -> IntArray:
         if cycle[position] != FREE:
             upcoming[cycle[position]] = following[position]
         else:
-            best_addition = -np.inf
+            best, best_addition = FREE, -np.inf
             for arm in range(arms):
                 # An arm that is pulled once in a cycle comes back after the whole of it.
                 since = min(position - last[arm], length)
                 until = min(upcoming[arm], first[arm] + length) - position
                 both = _mean(means, arm, since) + _mean(means, arm, until)
                 addition = both - _mean(means, arm, since + until)
-                if addition > best_addition:
-                    filled[position], best_addition = arm, addition
-            first[filled[position]] = min(first[filled[position]], position)
+                if addition > best_addition and (
+                    not limits.bind or _fits(limits, filled, position, arm)
+                ):
+                    best, best_addition = arm, addition
+            if best == FREE:
+                continue
+            filled[position] = best
+            first[best] = min(first[best], position)
         last[filled[position]] = position
     return filled
 
@@ -226,8 +309,8 @@ def _swap_totals(
 
 
 @compiled
-def local_search(means: FloatArray, cycle: IntArray, max_moves: int) -> IntArray:
-    """Replace, insert, delete and swap pulls while that raises the gain.
+def local_search(means: FloatArray, limits: Limits, cycle: IntArray, max_moves: int) -> IntArray:
+    """Replace, insert, delete and swap pulls while that raises the gain and obeys the limits.
 
     Take the best move at each position in turn. Stop at a cycle that no move improves, or when
     `max_moves` moves have been looked at.
@@ -240,18 +323,25 @@ def local_search(means: FloatArray, cycle: IntArray, max_moves: int) -> IntArray
         position %= length
         gains = move_gains(means, cycle, position)
         moves += len(gains)
-        best = int(gains.argmax())
-        if gains[best] > gains[cycle[position]] + 1e-12:  # replaced by itself: no change
-            cycle = after_move(cycle, position, best, len(means))
-            unimproved = 0
-        else:
-            unimproved += 1
+        enough = gains[cycle[position]] + 1e-12  # replaced by itself: no change
+        unimproved += 1
+        while True:
+            best = int(gains.argmax())
+            if not gains[best] > enough:
+                break
+            changed = after_move(cycle, position, best, len(means))
+            if not limits.bind or obeys(limits, changed):
+                cycle = changed
+                unimproved = 0
+                break
+            gains[best] = -np.inf
+            moves += 1
         # Go on behind the pull that was looked at, wherever a move has put it.
         position += 1 + len(cycle) - length
     return cycle
 
 
-@compiled
+@tiered(lambda values, cycle: len(values) * len(cycle))
 def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return the position at which to enter a cycle for the most value in its first play.
 
@@ -279,7 +369,7 @@ def best_start(values: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     return best
 
 
-@compiled
+@tiered(lambda cycle: 4 * len(cycle))
 def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     """Return after how many plays of a cycle some cell that it uses has twice its count."""
     arms, width = counts.shape
@@ -294,7 +384,7 @@ def plays_until_doubling(counts: FloatArray, cycle: IntArray) -> int:
     return int(plays)
 
 
-@compiled
+@tiered(lambda cycle: len(cycle))
 def pulls_until_doubling(counts: FloatArray, delays: IntArray, cycle: IntArray) -> int:
     """Return after how many pulls of a first play some cell has twice its count; 0 if never."""
     arms, width = counts.shape

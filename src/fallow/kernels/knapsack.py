@@ -3,10 +3,10 @@
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import tiered
 
 
-@compiled
+@tiered(lambda values, capacity: values.size * capacity)
 def best_choices(values: FloatArray, weights: IntArray, capacity: int) -> IntArray:
     """Return the choice of each group, -1 for none, with the largest total value.
 

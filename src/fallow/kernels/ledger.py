@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -38,6 +38,16 @@ class Ledger(NamedTuple):
 
 
 @compiled
+def _total(counts: IntArray, means: FloatArray) -> float:
+    """Return what all pulls are worth, added in the order of arms and delays."""
+    total = 0.0
+    for arm in range(counts.shape[0]):
+        for column in range(counts.shape[1]):
+            total += counts[arm, column] * means[arm, column]
+    return total
+
+
+@compiled
 def _advance(
     cycle: IntArray, phase: int, pulls: int, now: int, last: IntArray, counts: IntArray
 ) -> None:
@@ -58,7 +68,16 @@ def _advance(
         last[cycle[(phase + pull) % length]] = now + pull
 
 
-@compiled
+def _most_pulls(
+    means: FloatArray, cycles: Cycles, numbers: Int32Array, checkpoints: IntArray
+) -> int:
+    """Return how many pulls and cells `account` looks at: three passes a run and a checkpoint."""
+    lengths = np.diff(cycles.starts)
+    longest = int(lengths.max())
+    return 3 * int(lengths[numbers].sum()) + len(checkpoints) * (3 * longest + means.size)
+
+
+@tiered(_most_pulls)
 def account(
     means: FloatArray,
     cycles: Cycles,
@@ -95,7 +114,7 @@ def account(
             done += step
             now += step
             while checkpoint < len(checkpoints) and checkpoints[checkpoint] == now:
-                rewards[checkpoint] = (counts * means).sum()
+                rewards[checkpoint] = _total(counts, means)
                 switches[checkpoint] = changes
                 checkpoint += 1
     totals[:] = now, changes, previous, checkpoint

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 
-@compiled
+@tiered(lambda means, depth: 4 * depth * len(means) ** depth)
 def best_sequence(
     means: FloatArray, covariances: FloatArray, delays: IntArray, depth: int, scale: float
 ) -> IntArray:

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 Int32Array = npt.NDArray[np.int32]
 
 RESTED = 0
+FORBIDDEN = -1
 TOLERANCE = 1e-12
 """By how much a policy must gain to be changed; means are scaled to a largest of 1/2 or more."""
 MOST_VECTORS = 1e300
@@ -35,7 +36,7 @@ class Graph(NamedTuple):
     """What each arm earns in each state, and the state that follows.
 
     Pulling `arm` in `state` earns `means[arm, delays[state, arm] - 1]` and leads to
-    `successors[aged[state], arm]`.
+    `successors[aged[state], arm]`, FORBIDDEN where the arm must not be pulled.
     """
 
     means: FloatArray
@@ -82,7 +83,7 @@ def _add_age(completions: FloatArray, arms: int, free: bool) -> None:
         completions[placed] = min(ways, MOST_VECTORS)
 
 
-@compiled
+@tiered(lambda delays: 4 * (delays.max() + 1) * (len(delays) + 1))
 def count_vectors(delays: IntArray) -> float:
     """Return the number of delay vectors of arms with these delays, at most MOST_VECTORS."""
     by_delay = _arms_by_delay(delays)
@@ -94,7 +95,7 @@ def count_vectors(delays: IntArray) -> float:
     return float(completions[0])
 
 
-@compiled
+@tiered(lambda delays: 4 * (delays.max() + 1) * (len(delays) + 1))
 def number_vectors(delays: IntArray) -> Space:
     """Return how the delay vectors of arms with these delays are numbered."""
     by_delay = _arms_by_delay(delays)
@@ -165,7 +166,14 @@ def ages_of(number: int, space: Space) -> IntArray:
     return ages
 
 
-@compiled
+def _graph_work(means: FloatArray, space: Space, aged_space: Space) -> float:
+    """Return how often `build_graph` looks at an arm."""
+    arms = len(means)
+    vectors = float(space.completions[-1, 0]) + arms * float(aged_space.completions[-1, 0])
+    return vectors * arms * min(arms, len(space.completions))
+
+
+@tiered(_graph_work)
 def build_graph(means: FloatArray, space: Space, aged_space: Space) -> Graph:
     """Return the graph of all states of a space.
 
@@ -202,22 +210,22 @@ def _choose(graph: Graph, policy: Policy, state: int, arm: int) -> None:
     policy.rewards[state] = graph.means[arm, graph.delays[state, arm] - 1]
 
 
-@compiled
+@tiered(lambda graph: graph.delays.size)
 def index_policy(graph: Graph, indices: FloatArray) -> Policy:
     """Return the policy that pulls the arm with the largest index at its delay."""
     states, arms = graph.delays.shape
     policy = Policy(np.empty(states, np.int32), np.empty(states, np.int32), np.empty(states))
     for state in range(states):
-        best = 0
-        for arm in range(1, arms):
-            rival = indices[arm, graph.delays[state, arm] - 1]
-            if rival > indices[best, graph.delays[state, best] - 1]:
-                best = arm
+        best, best_index = 0, -np.inf
+        for arm in range(arms):
+            index = indices[arm, graph.delays[state, arm] - 1]
+            if index > best_index and graph.successors[graph.aged[state], arm] != FORBIDDEN:
+                best, best_index = arm, index
         _choose(graph, policy, state, best)
     return policy
 
 
-@compiled
+@tiered(lambda policy: 2 * len(policy.arms))
 def evaluate(policy: Policy, scores: FloatArray) -> None:
     """Write to `scores` the gain and the relative value of each state under a policy.
 
@@ -258,7 +266,7 @@ def evaluate(policy: Policy, scores: FloatArray) -> None:
                 scored[state] = True
 
 
-@compiled
+@tiered(lambda graph: 2 * graph.delays.size)
 def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
     """Give each state its best arm under the scores, and return how many states changed theirs.
 
@@ -272,9 +280,9 @@ def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
         best_value = scores[state, 0] + scores[state, 1]
         for arm in range(len(graph.means)):
             after = graph.successors[graph.aged[state], arm]
-            gain = scores[after, 0]
-            if gain < best_gain - TOLERANCE:
+            if after == FORBIDDEN or scores[after, 0] < best_gain - TOLERANCE:
                 continue
+            gain = scores[after, 0]
             value = graph.means[arm, graph.delays[state, arm] - 1] + scores[after, 1]
             if gain > best_gain + TOLERANCE or value > best_value + TOLERANCE:
                 best, best_gain, best_value = arm, gain, value
@@ -284,7 +292,7 @@ def improve(graph: Graph, policy: Policy, scores: FloatArray) -> int:
     return changed
 
 
-@compiled
+@tiered(lambda policy: 4 * len(policy.arms))
 def best_cycle(policy: Policy, scores: FloatArray) -> IntArray:
     """Return the arms of a cycle with the largest gain under the policy."""
     state = scores[:, 0].argmax()
@@ -299,13 +307,59 @@ def best_cycle(policy: Policy, scores: FloatArray) -> IntArray:
     return np.array(cycle, np.int64)
 
 
-@compiled
+@tiered(lambda graph: graph.delays.size)
 def largest_rise(graph: Graph, scores: FloatArray) -> float:
     """Return max over states of (best reward plus next value) - value: no gain exceeds it."""
     largest = -np.inf
     for state in range(len(scores)):
         for arm in range(len(graph.means)):
-            reward = graph.means[arm, graph.delays[state, arm] - 1]
             after = graph.successors[graph.aged[state], arm]
-            largest = max(largest, reward + scores[after, 1] - scores[state, 1])
-    return largest
+            if after != FORBIDDEN:
+                reward = graph.means[arm, graph.delays[state, arm] - 1]
+                largest = max(largest, reward + scores[after, 1] - scores[state, 1])
+    return float(largest)
+
+
+@tiered(lambda successors: 2 * successors.size)
+def strong_components(successors: Int32Array) -> Int32Array:
+    """Return a number for each state, the same for two if each leads to the other (Tarjan 1972)."""
+    states, arms = successors.shape
+    components = np.full(states, -1, np.int32)
+    found = np.full(states, -1, np.int32)  # when each state was first seen
+    lowest = np.zeros(states, np.int32)  # the earliest one still open that it leads to
+    next_arm = np.zeros(states, np.int32)
+    path = np.empty(states, np.int32)
+    open_states = np.empty(states, np.int32)
+    seen, opened, finished = 0, 0, 0
+    for start in range(states):
+        if found[start] != -1:
+            continue
+        path[0] = start
+        length = 1
+        while length:
+            state = path[length - 1]
+            if next_arm[state] == 0:
+                found[state] = lowest[state] = seen
+                seen += 1
+                open_states[opened] = state
+                opened += 1
+            if next_arm[state] < arms:
+                after = successors[state, next_arm[state]]
+                next_arm[state] += 1
+                if after == FORBIDDEN or components[after] != -1:
+                    continue
+                if found[after] == -1:
+                    path[length] = after
+                    length += 1
+                else:
+                    lowest[state] = min(lowest[state], found[after])
+                continue
+            length -= 1
+            if length:
+                lowest[path[length - 1]] = min(lowest[path[length - 1]], lowest[state])
+            if lowest[state] == found[state]:
+                while components[state] == -1:
+                    opened -= 1
+                    components[open_states[opened]] = finished
+                finished += 1
+    return components

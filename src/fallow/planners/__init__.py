@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from fallow.instance import Instance
 from fallow.planners import maintenance
+from fallow.planners.advice import Advice, Cost, advise
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
@@ -38,8 +39,11 @@ HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
 
 __all__ = [
     "HEURISTICS",
+    "Advice",
+    "Cost",
     "Guarantee",
     "Plan",
+    "advise",
     "beam",
     "gain",
     "ghost",

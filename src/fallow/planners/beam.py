@@ -4,10 +4,11 @@ import numpy as np
 
 from fallow import checks
 from fallow.instance import Instance
-from fallow.kernels.beam import beam_path, best_repeat, relaxed_values
 from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels.cycles import best_part
+from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
 from fallow.planners.cycle import Plan, certify
-from fallow.planners.scale import scaled_means
+from fallow.planners.feasible import StuckError, possible_problem
 
 BRANCHES = 8
 """Arms tried next after each delay vector that is kept."""
@@ -31,20 +32,25 @@ def beam(instance: Instance, width: int = 64) -> Plan:
     0.7475
     """
     width = checks.whole_number("width", width, minimum=1)
-    means = scaled_means(instance)
-    price = clearing_price(means)
+    arms, means, limits = possible_problem(instance)
+    price = clearing_price(means, limits)
     # Arms worth their price, and a few more for the rounds in which all of those must rest.
-    worth = ((means - price) / np.arange(1, instance.max_delay + 2)).max(axis=1)
-    useful = np.argsort(-worth, kind="stable")[: (worth > 0).sum() + BRANCHES]
-    means = means[useful]
-    surplus, _ = best_delays(means, price)
-    values = relaxed_values(means, price, surplus)
+    worth = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
+    enough = len(arms) if limits.bind else (worth > 0).sum() + BRANCHES
+    useful = np.argsort(-worth, kind="stable")[:enough]
+    means, limits = means[useful], limits.of(useful)
+    surplus, _ = best_delays(means, price, limits)
+    values = relaxed_values(means, price, surplus, limits)
     # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
     # even 4 times the longest delay would be too much, the beam is narrower.
-    longest = instance.max_delay + 1
+    longest = means.shape[1]
     affordable = MAX_WORK // (longest * (len(useful) + SORTING))
     width = min(width, max(1, affordable // 4))
     rounds = longest * min(32, max(4, affordable // width))
-    path = beam_path(means, values, price, rounds, width, BRANCHES)
-    start, end = best_repeat(means, path)
-    return certify(instance, useful[path[start:end]], "beam")
+    path = beam_path(means, values, price, limits, rounds, width, BRANCHES)
+    start, end = best_repeat(means, limits, path)
+    if start == end:  # nothing repeats
+        start, end = best_part(means, limits, path) if limits.bind else 0, len(path)
+    if start == -1:
+        raise StuckError("beam")
+    return certify(instance, arms[useful[path[start:end]]], "beam")

@@ -4,9 +4,12 @@ import math
 from functools import lru_cache
 from weakref import ref
 
+import numpy as np
+
 from fallow.instance import Instance
 from fallow.kernels.bounds import best_delays, clearing_price
-from fallow.planners.scale import bound_at_own_scale, scaled_means
+from fallow.planners.feasible import possible_problem
+from fallow.planners.problem import bound_at_own_scale
 
 
 def upper_bound(instance: Instance) -> float:
@@ -32,8 +35,8 @@ def upper_bound(instance: Instance) -> float:
 def _relaxed_bound(reference: ref[Instance]) -> float:
     instance = reference()
     assert instance is not None  # the caller holds it
-    means = scaled_means(instance)
-    price = clearing_price(means)
-    surplus, _ = best_delays(means, price)
-    size = abs(price) + surplus.sum()
+    _, means, limits = possible_problem(instance)
+    price = clearing_price(means, limits)
+    surplus, _ = best_delays(means, price, limits)
+    size = abs(price) + np.abs(surplus).sum()
     return bound_at_own_scale(instance, price + math.fsum(surplus), size)

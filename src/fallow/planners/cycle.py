@@ -13,6 +13,7 @@ from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.bounds import upper_bound
+from fallow.planners.feasible import broken_rules
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,11 @@ class Plan:
         >>> Plan.of(Instance.blocking([1, 1], delays=[1, 1]), [0, 1, 0, 1], "by hand").cycle
         (0, 1)
         """
-        return certify(instance, _checked_cycle(instance, cycle), method, bound)
+        arms = _checked_cycle(instance, cycle)
+        broken = broken_rules(instance, arms)
+        if broken:
+            raise ValueError(f"cycle must obey the rules, got one that breaks {broken[0]}")
+        return certify(instance, arms, method, bound)
 
 
 def certify(instance: Instance, cycle: IntArray, method: str, bound: float | None = None) -> Plan:

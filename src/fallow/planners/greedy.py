@@ -2,6 +2,7 @@
 
 from fallow.instance import Instance
 from fallow.planners.cycle import Plan
+from fallow.planners.feasible import possible_problem
 from fallow.planners.index_policy import follow_indices
 
 
@@ -15,4 +16,5 @@ def greedy(instance: Instance) -> Plan:
     >>> greedy(Instance.b2dep([1, 0.4], delays=[1, 1], decay=[0.5])).gain
     0.5
     """
-    return follow_indices(instance, instance.means, "greedy")
+    problem = possible_problem(instance)
+    return follow_indices(instance, problem, problem.means, "greedy")

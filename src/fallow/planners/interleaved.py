@@ -7,6 +7,7 @@ import numpy as np
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.kernels.cycles import fill
+from fallow.limits import no_limits
 
 MAX_LENGTH = 4096
 """Longest cycle; where the periods' common multiple is longer, the cycle breaks them once."""
@@ -38,7 +39,7 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
     """
     periods = drawn_periods(means, generator)
     offsets = (generator.random(len(means)) * periods).astype(np.int64)
-    return tuple(fill(means, due(means, periods, offsets)).tolist())
+    return tuple(fill(means, no_limits(len(means)), due(means, periods, offsets)).tolist())
 
 
 def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray:
@@ -47,9 +48,10 @@ def drawn_periods(means: FloatArray, generator: np.random.Generator) -> IntArray
     At the clearing price two solutions earn the same, one with at most one pull a round, one with
     more; the relaxed optimum mixes them to one pull a round. At price 0 there may be fewer.
     """
-    price = max(clearing_price(means), 0.0)
-    _, fewer = best_delays(means, price)
-    _, more = best_delays(means, np.nextafter(price, -1.0))
+    limits = no_limits(len(means))
+    price = max(clearing_price(means, limits), 0.0)
+    _, fewer = best_delays(means, price, limits)
+    _, more = best_delays(means, np.nextafter(price, -1.0), limits)
     share = 1.0
     if more.sum() > 1:
         share = (1 - fewer.sum()) / (more.sum() - fewer.sum())

@@ -6,7 +6,7 @@ from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
 from fallow.planners.cycle import Plan, certify, gain
-from fallow.planners.scale import scaled_means
+from fallow.planners.problem import problem_of
 
 MAX_MOVES = 10_000_000
 
@@ -34,10 +34,13 @@ def improve(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
 
 def search_from(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
     """Do as `improve` does with a plan that is known to be for the instance."""
-    means = scaled_means(instance)
+    arms, means, limits = problem_of(instance)
+    place = np.full(instance.arms, -1)
+    place[arms] = np.arange(len(arms))
     improved = plan
     while True:
-        cycle = tuple(local_search(means, np.array(improved.cycle), max_moves).tolist())
+        found = local_search(means, limits, place[list(improved.cycle)], max_moves)
+        cycle = tuple(arms[found].tolist())
         if cycle != improved.cycle:
             method = f"{plan.method}, improved"
             improved = certify(instance, np.array(cycle), method, plan.upper_bound)

@@ -9,7 +9,9 @@ from fallow.instance import Instance
 from fallow.kernels import states
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.cycle import Plan, certify
-from fallow.planners.scale import bound_at_own_scale, scaled_means
+from fallow.planners.feasible import conflict, possible_problem
+from fallow.planners.graph import count_states, graph_of
+from fallow.planners.problem import Problem, bound_at_own_scale, problem_of
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +47,9 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     True
     """
     max_states = checks.whole_number("max_states", max_states, minimum=0)
+    problem = possible_problem(instance)
     needed = reachable_states(instance)
-    if _memory(needed, instance.arms) > MAX_MEMORY:
+    if _memory(needed, problem) > MAX_MEMORY:
         raise ValueError(
             f"instance must have delay vectors that take at most {MAX_MEMORY:,} bytes, got "
             f"{checks.count(needed)} of {instance.arms:,} arms; "
@@ -58,34 +61,42 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
             f"can be reached, got {checks.count(max_states)}; "
             "plan without the optimum instead, with max_states=0"
         )
-    graph = states_of(instance)
+    graph = graph_of(problem.means, problem.delays, problem.limits)
+    count = len(graph.delays)
+    if count == 0:
+        raise conflict(instance)
     policy = states.index_policy(graph, whittle_indices(graph.means))
-    scores = np.zeros((needed, 2))  # the gain and the relative value of each state
+    scores = np.zeros((count, 2))  # the gain and the relative value of each state
     best, stale = -np.inf, 0
-    changed = needed
+    changed = count
     while changed and stale < MAX_STALE_SWEEPS:
         states.evaluate(policy, scores)
         gain = scores[:, 0].max()
         best, stale = max(best, gain), stale + 1 if gain <= best else 0
         changed = states.improve(graph, policy, scores)
-        log.info("%d of %d states changed, gain %.12f", changed, needed, gain)
+        log.info("%d of %d states changed, gain %.12f", changed, count, gain)
     cycle = states.best_cycle(policy, scores)
     bound = states.largest_rise(graph, scores)
     size = bound + 2 * max(scores[:, 1].max(), -scores[:, 1].min())
-    return certify(instance, cycle, "optimal", bound_at_own_scale(instance, bound, size))
+    proved = bound_at_own_scale(instance, bound, size)
+    return certify(instance, problem.arms[cycle], "optimal", proved)
 
 
 def reachable_states(instance: Instance) -> int:
     """Return the number of delay vectors that can be reached, the size of the exact problem.
 
-    Exact up to 2^53; larger counts are rounded, and those above 1e300 given as that.
+    Exact up to 2^53; larger counts are rounded, and those above 1e300 given as that. With rules it
+    counts what the exact planner builds before it leaves out what they forbid. Rules that reach
+    further back than an arm's own delays make it larger, and each cap of several pulls multiplies
+    it by the patterns of latest pulls to tell apart.
 
     Examples
     --------
     >>> reachable_states(Instance.blocking([1] * 10, delays=[8] * 10))
     10473760
     """
-    return int(states.count_vectors(instance.delays))
+    problem = possible_problem(instance)
+    return count_states(problem.delays, problem.limits)
 
 
 def within_reach(instance: Instance, max_states: int) -> bool:
@@ -97,16 +108,9 @@ def within_reach(instance: Instance, max_states: int) -> bool:
     False
     """
     states = reachable_states(instance)
-    return states <= max_states and _memory(states, instance.arms) <= MAX_MEMORY
+    return states <= max_states and _memory(states, problem_of(instance)) <= MAX_MEMORY
 
 
-def _memory(vectors: int, arms: int) -> int:
-    """Return the bytes that so many delay vectors take at most."""
-    return vectors * (44 + 8 * arms)
-
-
-def states_of(instance: Instance) -> states.Graph:
-    """Return all delay vectors that can be reached, and what follows each; the means scaled."""
-    delays = instance.delays
-    space, aged_space = map(states.number_vectors, (delays, np.maximum(delays - 1, 0)))
-    return states.build_graph(scaled_means(instance), space, aged_space)
+def _memory(count: int, problem: Problem) -> int:
+    """Return the bytes that so many states take at most."""
+    return count * (44 + (32 if problem.limits.bind else 8) * len(problem.arms))

@@ -1,10 +1,14 @@
 """The default planner: exact where that fits, else the best of the heuristics, improved."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import fallow.planners
 from fallow import checks
 from fallow.instance import Instance
 from fallow.planners.bounds import upper_bound
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, certify
+from fallow.planners.feasible import StuckError, any_cycle, conflict
 from fallow.planners.local_search import search_from
 from fallow.planners.optimal import optimal, within_reach
 
@@ -47,6 +51,18 @@ def plan(instance: Instance, max_states: int = MAX_STATES) -> Plan:
     max_states = checks.whole_number("max_states", max_states, minimum=0)
     if within_reach(instance, max_states):
         return optimal(instance, max_states)
-    heuristics = fallow.planners.HEURISTICS.values()  # the package, which imports this file
-    improved = [search_from(instance, heuristic(instance)) for heuristic in heuristics]
-    return max(improved, key=lambda candidate: candidate.gain)
+    found = list(_found_by_heuristics(instance))
+    if not found:
+        cycle = any_cycle(instance)
+        if cycle is None:
+            raise StuckError("plan")
+        if not cycle.size:
+            raise conflict(instance)
+        found = [certify(instance, cycle, "any")]
+    return max((search_from(instance, each) for each in found), key=lambda each: each.gain)
+
+
+def _found_by_heuristics(instance: Instance) -> Iterator[Plan]:
+    for heuristic in fallow.planners.HEURISTICS.values():  # of the package, which imports this file
+        with suppress(StuckError):
+            yield heuristic(instance)

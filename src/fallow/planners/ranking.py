@@ -6,7 +6,9 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
+from fallow.kernels.cycles import obeys
 from fallow.planners.cycle import Plan, certify
+from fallow.planners.feasible import StuckError, possible_problem
 
 
 class Guarantee(NamedTuple):
@@ -62,14 +64,28 @@ def transition_totals(instance: Instance) -> FloatArray:
 def ghost(instance: Instance) -> Plan:
     """Return the best ranking policy, the paper's pi_ghost (equation 3); ties go to fewer arms.
 
+    With rules, the best of the ranking policies over the arms not excluded that obey them.
+
     Examples
     --------
     >>> ghost(Instance.blocking([1, 0.5, 0.1], delays=[1, 1, 1])).cycle
     (0, 1)
     """
+    if instance.rules:
+        return _obedient_ghost(instance)
     gains = ranking_gains(instance)
     best = int(np.argmax(gains >= gains.max() * (1 - 1e-12))) + 1
     return certify(instance, instance.order[:best], "ghost")
+
+
+def _obedient_ghost(instance: Instance) -> Plan:
+    arms, means, limits = possible_problem(instance)
+    order = np.argsort(-means[:, -1], kind="stable")
+    gains = ranking_gains(Instance(instance.means[arms]))
+    for best in np.argsort(-gains, kind="stable"):
+        if obeys(limits, order[: best + 1]):
+            return certify(instance, arms[order[: best + 1]], "ghost")
+    raise StuckError("ghost")
 
 
 def theorem2_index(instance: Instance) -> int:

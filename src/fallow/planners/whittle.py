@@ -3,8 +3,8 @@
 from fallow.instance import Instance
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.cycle import Plan
+from fallow.planners.feasible import possible_problem
 from fallow.planners.index_policy import follow_indices
-from fallow.planners.scale import scaled_means
 
 
 def whittle(instance: Instance) -> Plan:
@@ -21,4 +21,5 @@ def whittle(instance: Instance) -> Plan:
     >>> whittle(Instance.b2dep([1, 0.4], delays=[1, 1], decay=[0.5])).cycle
     (1, 0)
     """
-    return follow_indices(instance, whittle_indices(scaled_means(instance)), "whittle")
+    problem = possible_problem(instance)
+    return follow_indices(instance, problem, whittle_indices(problem.means), "whittle")

@@ -1,0 +1,62 @@
+"""`fallow warmup`: everything is compiled once, for all later processes."""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from fallow import Instance, catalog, kernels, optimal, plan, simulate
+from fallow.cli.app import app, user_mistakes
+from fallow.cli.progress import progress_bar
+from fallow.cli.terminal import print_line
+from fallow.learners.registry import LEARNERS, learner_factory
+from fallow.planners import HEURISTICS
+
+HORIZON = 200
+"""Rounds after which each learner has called all the kernels that it has."""
+
+
+@app.command("warmup")
+def warmup_command() -> None:
+    """Compile everything into the cache, so that nothing else has to."""
+    with user_mistakes():
+        kernels.log.setLevel(logging.WARNING)  # the bar says that it compiles
+        kernels.compile_all()
+        works = list(all_works())
+        with progress_bar("planners and learners compiled", len(works), "which are kept") as bar:
+            for work in works:
+                work()
+                bar.advance(1)
+        files = _cache_files()
+        size = sum(file.stat().st_size for file in files)
+        print_line(f"{len(files)} files, {size / 1e6:.1f} MB, in {files[0].parent}")
+
+
+def all_works() -> Iterator[Callable[[], object]]:
+    """Return calls of all planners and learners, which together call every kernel."""
+    instance = catalog.random_geometric(arms=4, max_delay=3, seed=0)
+    for planner in HEURISTICS.values():
+        yield partial(planner, instance)
+    yield partial(plan, instance, max_states=0)
+    yield partial(optimal, instance)
+    for name in LEARNERS:
+        yield partial(_play, instance, name)
+
+
+def _play(instance: Instance, name: str) -> None:
+    """Let a learner play by its loop, keeping all it does, and pull by pull, keeping totals."""
+    make = learner_factory(name, HORIZON)
+    simulate(instance, make(instance, 0), HORIZON, 0).expected_reward(HORIZON)
+    simulate(instance, make(instance, 0), HORIZON, 0, rewards="beta", checkpoints=[HORIZON])
+
+
+def _cache_files() -> list[Path]:
+    """Return the files in which the compiler keeps machine code."""
+    folders = {
+        file.compiled[name].stats.cache_path
+        for file in kernels.FILES.values()
+        for name in file.functions
+    }
+    if None in folders:
+        raise OSError("no folder for machine code can be written to; set NUMBA_CACHE_DIR to one")
+    return [path for folder in folders for path in sorted(Path(folder).glob("*.nb[ci]"))]

@@ -1,0 +1,133 @@
+"""Whether rules can be kept at all, and which of them are in conflict if not."""
+
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import compress
+
+import numpy as np
+import numpy.typing as npt
+
+from fallow.arrays import IntArray
+from fallow.instance import Instance
+from fallow.kernels.cycles import obeys
+from fallow.limits import NEVER
+from fallow.planners.graph import count_states, graph_of
+from fallow.planners.problem import Problem, limits_of, problem_of
+from fallow.rules import Rule, Rules
+
+MAX_STATES = 500_000
+"""Size up to which a question about rules is answered for certain."""
+ALWAYS = 1.264
+"""Cool-downs whose sum of 1 / rounds is as large can always be kept (arXiv 2510.22060)."""
+
+
+class StuckError(ValueError):
+    """A planner found no cycle that obeys the rules; there may be one."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(
+            f"{method} finds no cycle that obeys the rules; "
+            "use plan(instance), which tries more and says what is impossible"
+        )
+
+
+def broken_rules(instance: Instance, cycle: Sequence[int] | IntArray) -> list[Rule]:
+    """Return the rules of an instance that a repeated cycle breaks.
+
+    Examples
+    --------
+    >>> two = Instance([[1.0], [0.5]], rules=Rules(cooldowns={0: 3}))
+    >>> [str(rule) for rule in broken_rules(two, [0, 1])]
+    ['0: 3 rounds from pull to pull']
+    """
+    arms = np.asarray(cycle)
+    pulled = {instance.names[arm] for arm in arms}
+    return [
+        rule
+        for rule in instance.rules
+        if (rule.kind == "exclude" and rule.arms[0] in pulled)
+        or not obeys(limits_of(Rules.of([rule]), instance.names), arms)
+    ]
+
+
+def any_cycle(instance: Instance) -> IntArray | None:
+    """Return some cycle that obeys the rules, without arms if there is none.
+
+    None where there are too many states to say.
+    """
+    if _impossible_at_once(instance):
+        return np.zeros(0, np.int64)
+    arms, means, limits = problem_of(instance)
+    free = np.flatnonzero((limits.shortest == 1) & (limits.longest == NEVER))
+    free = free[~limits.members[:, free].any(axis=0)]
+    rest = np.setdiff1d(np.arange(len(arms)), free[1:])  # one arm without rules is as good as all
+    problem = Problem(arms[rest], means[rest, :1], limits.of(rest))
+    delays = problem.delays
+    if count_states(delays, problem.limits) > MAX_STATES:
+        return None
+    graph = graph_of(problem.means, delays, problem.limits)
+    return problem.arms[_some_cycle(graph.successors[graph.aged])]
+
+
+def possible_problem(instance: Instance) -> Problem:
+    """Return what planners work on, or raise a conflict that a look at the numbers shows."""
+    if instance.rules and _impossible_at_once(instance):
+        raise conflict(instance)
+    return problem_of(instance)
+
+
+def conflict(instance: Instance) -> ValueError:
+    """Return an error that names rules which cannot all be kept, each of them needed for that."""
+    left = instance.rules
+    for rule in instance.rules:
+        fewer = left.without(rule)
+        cycle = any_cycle(instance.with_rules(fewer))
+        if cycle is not None and not cycle.size:
+            left = fewer
+    listed = "; ".join(map(str, left))
+    reason = ""
+    if {rule.kind for rule in left} == {"cooldowns"}:
+        load = float(sum(Fraction(1, rule.rounds) for rule in left))
+        reason = (
+            f"; the sum of 1 / cool-down is {load:.3f}, where below 1 there is never a plan, from "
+            f"{ALWAYS} on there always is one, and in between it was solved"
+        )
+    return ValueError(
+        f"rules must leave a plan possible, but these cannot all be kept: {listed}{reason}; "
+        "relax one of them, or add an arm that stands for doing nothing"
+    )
+
+
+def _some_cycle(successors: npt.NDArray[np.int32]) -> IntArray:
+    """Return the arms of a cycle, each state left by its first arm; no arms if no state."""
+    if not successors.size:
+        return np.zeros(0, np.int64)
+    arms: IntArray = (successors >= 0).argmax(axis=1)
+    rounds: dict[int, int] = {}
+    state = 0
+    while state not in rounds:
+        rounds[state] = len(rounds)
+        state = int(successors[state, arms[state]])
+    return arms[list(rounds)[rounds[state] :]]
+
+
+def _impossible_at_once(instance: Instance) -> bool:
+    """Tell whether rates of pulls alone show that the rules cannot all be kept."""
+    excluded = {rule.arms for rule in instance.rules if rule.kind == "exclude"}
+    needed = {rule.arms for rule in instance.rules if rule.kind == "at_least_once"}
+    _, _, limits = problem_of(instance)
+    fewest = [
+        Fraction(1, int(rounds)) if rounds < NEVER else Fraction() for rounds in limits.longest
+    ]
+    most = [Fraction(1, int(rounds)) for rounds in limits.shortest]
+    if excluded & needed or any(map(operator.gt, fewest, most)) or sum(fewest) > 1:
+        return True
+    total, counted = Fraction(), np.zeros(len(most), np.bool_)
+    for members, pulls, rounds in limits.caps():
+        share = Fraction(pulls, rounds)
+        if sum(compress(fewest, members)) > share:
+            return True
+        total += min(share, sum(compress(most, members & ~counted)))
+        counted |= members
+    return total + sum(compress(most, ~counted)) < 1

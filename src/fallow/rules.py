@@ -1,0 +1,266 @@
+"""Rules that a plan must obey: cool-downs, caps, groups, deadlines and exclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fallow import checks
+from fallow.toml import inline
+
+MAX_ROUNDS = 2**20
+"""Longest stretch of rounds that a rule may speak of."""
+KINDS = ("cooldowns", "at_most", "groups", "at_least_once", "exclude")
+"""The kinds of rules: the arguments of `Rules`, and the keys of the table [rules]."""
+
+Arm = str | int
+"""An arm by its name, or by its index counted from 0."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule about the pulls of some arms, counted together, in any so many rounds in a row.
+
+    `group` is the name of a group, else empty. A cool-down without arms is for every arm.
+    """
+
+    kind: str
+    arms: tuple[Arm, ...]
+    pulls: int = 1
+    rounds: int = 1
+    group: str = ""
+
+    def __str__(self) -> str:
+        arms = " and ".join(map(str, self.arms)) or "every arm"
+        match self.kind:
+            case "cooldowns":
+                return f"{arms}: {self.rounds} rounds from pull to pull"
+            case "at_most":
+                return f"{arms}: at most {self.pulls} in any {self.rounds} rounds"
+            case "groups":
+                return f"{self.group} ({arms}): never two in a row"
+            case "at_least_once":
+                return f"{arms}: at least once in any {self.rounds} rounds"
+        return f"{arms}: not in the plan"
+
+
+class Rules:
+    """What every planner obeys when the instance carries it.
+
+    Arms are given by name, or by index counted from 0. Rules bind planners and schedules; a
+    simulation plays whatever its learner asks for.
+
+    Parameters
+    ----------
+    cooldowns
+        Rounds from a pull of an arm to the next one that is allowed, for some arms; or one number
+        for all. 2 only forbids the same arm twice in a row, and 1 nothing.
+    at_most
+        Caps, each with `arms`, `pulls` and `rounds`: the arms together have at most so many pulls
+        in any so many rounds.
+    groups
+        Arms by group, such as an artist or a topic: never two of a group in a row, nor one twice.
+    at_least_once
+        Rounds in which an arm must be pulled, for some arms: at least once in any so many.
+    exclude
+        Arms that are not in the plan.
+
+    Examples
+    --------
+    >>> from fallow import Instance, plan
+    >>> songs = Instance([[0.5, 0.9], [0.4, 0.8], [0.1, 0.1]], names=["hymn", "waltz", "news"])
+    >>> best = plan(songs.with_rules(Rules(cooldowns={"hymn": 3}, at_least_once={"news": 4})))
+    >>> [songs.names[arm] for arm in best.cycle]
+    ['hymn', 'waltz', 'news', 'waltz']
+    """
+
+    def __init__(
+        self,
+        *,
+        cooldowns: Mapping[Arm, int] | int | None = None,
+        at_most: Sequence[Mapping[str, Any]] | None = None,
+        groups: Mapping[str, Sequence[Arm]] | None = None,
+        at_least_once: Mapping[Arm, int] | None = None,
+        exclude: Sequence[Arm] | None = None,
+    ) -> None:
+        self._each = (
+            *_spans("cooldowns", cooldowns),
+            *_caps([] if at_most is None else at_most),
+            *_groups({} if groups is None else groups),
+            *_spans("at_least_once", at_least_once),
+            *(Rule("exclude", (arm,)) for arm in _arms("exclude", exclude or ())),
+        )
+
+    @classmethod
+    def of(cls, each: Iterable[Rule]) -> Rules:
+        """Return the rules that consist of single ones."""
+        rules = cls()
+        rules._each = tuple(each)
+        return rules
+
+    @classmethod
+    def from_document(cls, document: object) -> Rules:
+        """Return the rules that the table [rules] of a TOML file holds, or an object of JSON."""
+        if not isinstance(document, Mapping):
+            raise ValueError(f"rules must be a table, got {checks.short(document)}")
+        for key in document:
+            checks.one_of("a key of rules", key, KINDS)
+        return cls(**document)
+
+    def document(self) -> dict[str, Any]:
+        """Return the rules as plain data, as `from_document` takes it.
+
+        Examples
+        --------
+        >>> Rules(cooldowns={"hymn": 3}, exclude=["polka"]).document()
+        {'cooldowns': {'hymn': 3}, 'exclude': ['polka']}
+        """
+        kinds: dict[str, Any] = {}
+        for rule in self:
+            match rule.kind:
+                case "at_most":
+                    cap = {"arms": list(rule.arms), "pulls": rule.pulls, "rounds": rule.rounds}
+                    kinds.setdefault("at_most", []).append(cap)
+                case "groups":
+                    kinds.setdefault("groups", {})[rule.group] = list(rule.arms)
+                case "exclude":
+                    kinds.setdefault("exclude", []).extend(rule.arms)
+                case _ if rule.arms:
+                    kinds.setdefault(rule.kind, {})[rule.arms[0]] = rule.rounds
+                case _:
+                    kinds[rule.kind] = rule.rounds
+        return kinds
+
+    def to_toml(self) -> str:
+        """Return the rules as the table [rules] of a TOML file, whose keys are names of arms.
+
+        Examples
+        --------
+        >>> print(Rules(cooldowns={"hymn": 3}, exclude=["polka"]).to_toml(), end="")
+        [rules]
+        cooldowns = {"hymn" = 3}
+        exclude = ["polka"]
+        """
+        lines = (f"{kind} = {inline(value)}\n" for kind, value in self.document().items())
+        return "[rules]\n" + "".join(lines)
+
+    def bound_to(self, names: Sequence[str]) -> Rules:
+        """Return the rules with every arm by its name, checked against the names there are."""
+        each: dict[tuple[Any, ...], Rule] = {}
+        for rule in self:
+            for arms in [_named(rule, names)] if rule.arms else [(name,) for name in names]:
+                bound = replace(rule, arms=arms)
+                key = (rule.kind, rule.group or arms, rule.kind == "at_most" and rule.rounds)
+                if key in each:
+                    raise ValueError(f"rules must say each thing once, got {each[key]}; {bound}")
+                each[key] = bound
+        if sum(rule.kind == "exclude" for rule in each.values()) == len(names):
+            raise ValueError("rules.exclude must leave an arm for the plan, got all of them")
+        return Rules.of(each.values())
+
+    def without(self, *dropped: Rule) -> Rules:
+        """Return the rules that are left when some are dropped.
+
+        Examples
+        --------
+        >>> rules = Rules(cooldowns={"hymn": 3}, exclude=["polka"])
+        >>> rules.without(*rules)
+        Rules()
+        """
+        return Rules.of(rule for rule in self if rule not in dropped)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._each)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def __eq__(self, other: object) -> bool:
+        return self._each == other._each if isinstance(other, Rules) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._each)
+
+    def __repr__(self) -> str:
+        arguments = (f"{kind}={value!r}" for kind, value in self.document().items())
+        return f"Rules({', '.join(arguments)})"
+
+
+def _spans(kind: str, spans: object) -> Iterator[Rule]:
+    """Read rounds by arm; or, of cool-downs, a number for every arm."""
+    if spans is None:
+        return
+    if kind == "cooldowns" and not isinstance(spans, Mapping):
+        yield Rule(kind, (), rounds=_rounds(f"rules.{kind}", spans))
+        return
+    if not isinstance(spans, Mapping):
+        raise ValueError(f"rules.{kind} must be rounds by arm, got {checks.short(spans)}")
+    for arm, rounds in spans.items():
+        what = f"rules.{kind} of {checks.short(arm)}"
+        yield Rule(kind, _arms(kind, [arm]), rounds=_rounds(what, rounds))
+
+
+def _caps(caps: object) -> Iterator[Rule]:
+    if not isinstance(caps, list | tuple):
+        raise ValueError(f"rules.at_most must be a list of tables, got {checks.short(caps)}")
+    for place, cap in enumerate(caps):
+        what = f"rules.at_most[{place}]"
+        if not isinstance(cap, Mapping):
+            raise ValueError(f"{what} must be a table, got {checks.short(cap)}")
+        checks.keys(what, cap, ("arms", "pulls", "rounds"))
+        rounds = _rounds(f"{what}.rounds", cap["rounds"])
+        pulls = checks.whole_number(f"{what}.pulls", cap["pulls"], minimum=1)
+        checks.at_most(f"{what}.pulls", pulls, rounds, given="(its rounds)")
+        yield Rule("at_most", _several(f"at_most[{place}].arms", cap["arms"]), pulls, rounds)
+
+
+def _groups(groups: object) -> Iterator[Rule]:
+    if not isinstance(groups, Mapping):
+        raise ValueError(f"rules.groups must be arms by group, got {checks.short(groups)}")
+    for name, arms in groups.items():
+        checks.text("the name of a group", name, longest=checks.MAX_NAME)
+        yield Rule("groups", _several(f"groups.{name}", arms), pulls=1, rounds=2, group=name)
+
+
+def _several(what: str, arms: object) -> tuple[Arm, ...]:
+    checked = _arms(what, arms)
+    if not checked:
+        raise ValueError(f"rules.{what} must name at least one arm, got none")
+    return checked
+
+
+def _arms(what: str, arms: object) -> tuple[Arm, ...]:
+    if not isinstance(arms, list | tuple):
+        raise ValueError(f"rules.{what} must be a list of arms, got {checks.short(arms)}")
+    for arm in arms:
+        if not isinstance(arm, str | int) or isinstance(arm, bool):
+            raise ValueError(
+                f"rules.{what} must hold names or indices of arms, got {checks.short(arm)}"
+            )
+    return tuple(arms)
+
+
+def _rounds(what: str, rounds: Any) -> int:
+    return checks.whole_number(what, rounds, minimum=1, maximum=MAX_ROUNDS)
+
+
+def _named(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the arms of a rule by name."""
+    known = dict.fromkeys(names)
+    found = []
+    for arm in rule.arms:
+        if isinstance(arm, int) and not 0 <= arm < len(names):
+            raise ValueError(
+                f"rules.{rule.kind} must name arms from 0 to {len(names) - 1}, got {arm}"
+            )
+        name = names[arm] if isinstance(arm, int) else arm
+        if name not in known:
+            raise ValueError(
+                f"rules.{rule.kind} must name arms of the instance, got {checks.short(name)}"
+                f"{checks.suggestion(name, names)}"
+            )
+        if name in found:
+            raise ValueError(f"rules.{rule.kind} must name an arm once, got {name!r} twice")
+        found.append(name)
+    return tuple(found)
