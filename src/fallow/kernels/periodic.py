@@ -3,12 +3,12 @@
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 FREE = -1
 
 
-@compiled
+@tiered(lambda values: values.size * (1 + np.log(values.shape[1])))
 def promises(values: FloatArray) -> FloatArray:
     """Return, for each length of a cycle, the total value if no two arms ever met.
 
@@ -72,7 +72,7 @@ def _best_rounds(
     return best_start, best_period, looks, random
 
 
-@compiled
+@tiered(lambda max_looks: 2 * max_looks)
 def place(values: FloatArray, length: int, max_looks: int) -> tuple[IntArray, float]:
     """Return a cycle in which no two arms meet, some rounds free, and the value of all periods.
 
@@ -119,4 +119,4 @@ def place(values: FloatArray, length: int, max_looks: int) -> tuple[IntArray, fl
             total += each
         if total > best_total:
             best_cycle, best_total = cycle.copy(), total
-    return best_cycle, best_total
+    return best_cycle, float(best_total)

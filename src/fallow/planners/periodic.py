@@ -4,10 +4,10 @@ import numpy as np
 
 from fallow.instance import Instance
 from fallow.kernels.bounds import clearing_price
-from fallow.kernels.cycles import fill
-from fallow.kernels.periodic import FREE, place, promises
+from fallow.kernels.cycles import FREE, fill, obeys
+from fallow.kernels.periodic import place, promises
 from fallow.planners.cycle import Plan, certify
-from fallow.planners.scale import scaled_means
+from fallow.planners.feasible import StuckError, possible_problem
 
 MAX_LENGTHS = 4
 """Lengths of a cycle in which arms are placed, the most promising ones."""
@@ -35,14 +35,20 @@ def periodic(instance: Instance) -> Plan:
     >>> round(periodic(with_idle_arm).gain, 12) == round(1 / 4 + 1 / 6 + 1 / 6, 12)
     True
     """
-    means = scaled_means(instance)[instance.order]
+    arms, means, limits = possible_problem(instance)
+    order = np.argsort(-means[:, -1], kind="stable")
+    means, limits = means[order], limits.of(order)
     width = means.shape[1]
-    price = max(clearing_price(means), 0.0) / 2
+    price = max(clearing_price(means, limits), 0.0) / 2
     worth = ((means - price) / np.arange(1, width + 1)).max(axis=1)
     # More arms than the longest period has rounds would not find room.
     useful = np.argsort(-worth, kind="stable")[: min((worth > 0).sum(), width)]
     periods = np.arange(1, min(16 * width, MAX_SIZE // max(len(useful), 1)) + 1)
     values = (means[useful][:, np.minimum(periods, width) - 1] - price) / periods
+    # A period that is worth less than nothing is never taken.
+    too_often = periods < limits.shortest[useful, np.newaxis]
+    too_seldom = periods > limits.longest[useful, np.newaxis]
+    values[too_often | too_seldom] = -1
     promised = promises(values)
     best, best_total = np.array([FREE]), 0.0
     for length in periods[np.argsort(-promised, kind="stable")][:MAX_LENGTHS].tolist():
@@ -52,4 +58,7 @@ def periodic(instance: Instance) -> Plan:
                 best, best_total = cycle, total
     placed = best != FREE
     best[placed] = useful[best[placed]]
-    return certify(instance, instance.order[fill(means, best)], "periodic")
+    filled = fill(means, limits, best)
+    if limits.bind and (FREE in filled or not obeys(limits, filled)):
+        raise StuckError("periodic")
+    return certify(instance, arms[order[filled]], "periodic")
