@@ -22,9 +22,9 @@ from fallow.kernels.paths import beam_path, best_repeat
 from fallow.limits import no_limits, rested_past
 from fallow.planners import HEURISTICS, beam, ghost, greedy, harmonic, improve
 
-HARMONIC, BOUNDS, BEAM, INDEX_POLICY = (
+HARMONIC, BOUNDS, BEAM, INDEX_POLICY, PRICE = (
     import_module(f"fallow.planners.{name}")
-    for name in ("harmonic", "bounds", "beam", "index_policy")
+    for name in ("harmonic", "bounds", "beam", "index_policy", "price")
 )
 """The modules; in the package, functions of the same name stand before them."""
 
@@ -148,6 +148,13 @@ def test_work_is_cut_short_by_its_limit(monkeypatch: pytest.MonkeyPatch) -> None
     means, *_, rounds, width, _ = search.call_args.args
     assert rounds >= 4 * means.shape[1]
     assert rounds * width * len(means) <= 40 * cells
+
+
+def test_planners_share_the_price_of_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    bisect = Mock(wraps=clearing_price)
+    monkeypatch.setattr(PRICE, "clearing_price", bisect)
+    plan(fallow.catalog.random_table(seed=987_655), max_states=0)
+    assert bisect.call_count == 1
 
 
 def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,9 +251,10 @@ def move_gains(means: FloatArray, cycle: IntArray, position: int) -> FloatArray:
                 longer += _mean(means, arm, gap + 1) - _mean(means, arm, gap)
     longer += _mean(means, pulled, since[pulled] + 1) - _mean(means, pulled, since[pulled])
     gains = np.empty(2 * arms + 1)
+    additions = np.empty(arms)
     for arm in range(arms):
-        added = _addition(means, arm, since[arm], until[arm], length)
-        gains[arm] = (without + added) / length
+        additions[arm] = _addition(means, arm, since[arm], until[arm], length)
+        gains[arm] = (without + additions[arm]) / length
         if arm == pulled:
             added = _addition(means, arm, since[arm], 1, length + 1)
         elif since[arm] < length:
@@ -262,7 +263,7 @@ def move_gains(means: FloatArray, cycle: IntArray, position: int) -> FloatArray:
             added = _mean(means, arm, length + 1)
         gains[arms + arm] = (longer + added) / (length + 1)
     gains[2 * arms] = shorter / (length - 1) if length > 1 else -np.inf
-    swaps = _swap_totals(means, cycle, position, gaps, since, until) + without
+    swaps = _swap_totals(means, cycle, position, gaps, additions) + without
     return np.concatenate((gains, swaps / length))
 
 
@@ -272,10 +273,12 @@ def _swap_totals(
     cycle: IntArray,
     position: int,
     gaps: IntArray,
-    since: IntArray,
-    until: IntArray,
+    additions: FloatArray,
 ) -> FloatArray:
-    """Return what each swap with a later pull earns beyond the cycle without this pull."""
+    """Return what each swap with a later pull earns beyond the cycle without this pull.
+
+    `additions` is what a pull of each arm adds to that cycle at the position.
+    """
     length = len(cycle)
     pulled = cycle[position]
     following = np.empty(length, np.int64)
@@ -286,7 +289,7 @@ def _swap_totals(
     totals = np.empty(length - position - 1)
     for other in range(position + 1, length):
         arm = cycle[other]
-        earned = _addition(means, arm, since[arm], until[arm], length)
+        earned = additions[arm]
         if arm == pulled:  # nothing changes
             before = other
             after = other + following[other]

@@ -13,6 +13,7 @@ from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
 from fallow.planners.local_search import improve
 from fallow.planners.optimal import optimal, reachable_states
+from fallow.planners.periodic import periodic
 from fallow.planners.plan import plan
 from fallow.planners.ranking import (
     Guarantee,
@@ -26,7 +27,14 @@ from fallow.planners.schedule import Schedule, schedule
 from fallow.planners.whittle import whittle
 
 HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
-    {"ghost": ghost, "greedy": greedy, "whittle": whittle, "harmonic": harmonic, "beam": beam}
+    {
+        "ghost": ghost,
+        "greedy": greedy,
+        "whittle": whittle,
+        "harmonic": harmonic,
+        "periodic": periodic,
+        "beam": beam,
+    }
 )
 """The planners among which `plan` chooses where the optimum is out of reach."""
 
@@ -47,6 +55,7 @@ __all__ = [
     "improve",
     "maintenance",
     "optimal",
+    "periodic",
     "plan",
     "ranking_gains",
     "reachable_states",

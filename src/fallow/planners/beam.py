@@ -4,12 +4,13 @@ import numpy as np
 
 from fallow import checks
 from fallow.instance import Instance
-from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels.bounds import best_delays
 from fallow.kernels.cycles import best_part
 from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
 from fallow.limits import rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
+from fallow.planners.price import relaxed_price
 
 WIDTH = 64
 """Delay vectors that are kept of each round, unless asked otherwise."""
@@ -36,7 +37,7 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
     """
     width = checks.whole_number("width", width, minimum=1)
     arms, means, limits = possible_problem(instance)
-    price = clearing_price(means, limits)
+    price = relaxed_price(instance)
     # Arms worth their price, and a few more for the rounds in which all of those must rest.
     worth = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
     enough = len(arms) if limits.bind else (worth > 0).sum() + BRANCHES

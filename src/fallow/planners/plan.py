@@ -46,7 +46,8 @@ def plan(instance: Instance, max_states: int = MAX_STATES, effort: int = EFFORT)
     max_states
         Find the exact optimum if at most this many delay vectors can be reached, and their table
         can be held; 0 never tries.
-        Otherwise the plan is the best of ghost, greedy, whittle, harmonic and beam, each improved.
+        Otherwise the plan is the best of ghost, greedy, whittle, harmonic, periodic and beam, each
+        improved.
     effort
         Most delay vectors to take on for a better certificate and a better plan, where the optimum
         is out of reach: `upper_bound` with this effort, what its groups of arms would play, and a

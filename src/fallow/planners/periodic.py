@@ -1,0 +1,64 @@
+"""Periodic schedules: each arm has a period of its own, and no two arms meet."""
+
+import numpy as np
+
+from fallow.instance import Instance
+from fallow.kernels.cycles import FREE, fill, obeys
+from fallow.kernels.periodic import place, promises
+from fallow.planners.cycle import Plan, certify
+from fallow.planners.feasible import StuckError, possible_problem
+from fallow.planners.price import relaxed_price
+
+MAX_LENGTHS = 4
+"""Lengths of a cycle in which arms are placed, the most promising ones."""
+MAX_SIZE = 2**15
+"""Arms times rounds of a cycle; where arms are very many, cycles are shorter."""
+LOOKS = 16
+"""Looks at each round of a cycle for each arm, on average, after which a search ends."""
+
+
+def periodic(instance: Instance) -> Plan:
+    """Return the best cycle found in which arms have fixed periods and share the rounds.
+
+    Where payoffs ask for exact periods, as in maintenance scheduling, the difficulty is to place
+    the arms so that no two are due in the same round. Cycles up to 16 times as long as the delays
+    are ranked by what they would earn if arms never met, each at its best period that divides the
+    length. In the 4 best lengths (the shorter one of two that promise the same) arms are placed by
+    a search that lets an arm displace others. Then free rounds go to the arm that adds most.
+
+    A round costs half its price in the relaxed problem behind `upper_bound`: where periods collide
+    not every round can be sold.
+
+    Examples
+    --------
+    >>> with_idle_arm = Instance.blocking([1, 1, 1, 0], delays=[3, 5, 5, 1])
+    >>> round(periodic(with_idle_arm).gain, 12) == round(1 / 4 + 1 / 6 + 1 / 6, 12)
+    True
+    """
+    arms, means, limits = possible_problem(instance)
+    order = np.argsort(-means[:, -1], kind="stable")
+    means, limits = means[order], limits.of(order)
+    width = means.shape[1]
+    price = max(relaxed_price(instance), 0.0) / 2
+    worth = ((means - price) / np.arange(1, width + 1)).max(axis=1)
+    # More arms than the longest period has rounds would not find room.
+    useful = np.argsort(-worth, kind="stable")[: min((worth > 0).sum(), width)]
+    periods = np.arange(1, min(16 * width, MAX_SIZE // max(len(useful), 1)) + 1)
+    values = (means[useful][:, np.minimum(periods, width) - 1] - price) / periods
+    # A period that is worth less than nothing is never taken.
+    too_often = periods < limits.shortest[useful, np.newaxis]
+    too_seldom = periods > limits.longest[useful, np.newaxis]
+    values[too_often | too_seldom] = -1
+    promised = promises(values)
+    best, best_total = np.array([FREE]), 0.0
+    for length in periods[np.argsort(-promised, kind="stable")][:MAX_LENGTHS].tolist():
+        if promised[length - 1] > best_total:
+            cycle, total = place(values, length, LOOKS * len(useful) * length)
+            if total > best_total:
+                best, best_total = cycle, total
+    placed = best != FREE
+    best[placed] = useful[best[placed]]
+    filled = fill(means, limits, best)
+    if limits.bind and (FREE in filled or not obeys(limits, filled)):
+        raise StuckError("periodic")
+    return certify(instance, arms[order[filled]], "periodic")
