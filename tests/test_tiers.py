@@ -20,10 +20,10 @@ from fallow import Instance, Rules, catalog, kernels, simulate
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.kernels.confidence import rises
 from fallow.kernels.cycles import best_part, shortest_period
-from fallow.kernels.paths import follow
+from fallow.kernels.paths import allows, follow
 from fallow.learners.registry import LEARNERS, learner_factory
 from fallow.limits import no_limits, rested_past
-from fallow.planners import HEURISTICS
+from fallow.planners import HEURISTICS, advise
 from fallow.planners.feasible import StuckError
 from fallow.planners.optimal import within_reach
 from fallow.planners.problem import problem_of
@@ -32,6 +32,7 @@ from fallow.rewards import Name
 ALWAYS_COMPILED = {
     "fallow.kernels.blocks.best_block",  # searches for as long as it takes
     "fallow.kernels.cycles.local_search",  # likewise
+    "fallow.kernels.schedule.improve_path",  # likewise
     "fallow.kernels.bandits.thompson_choice",  # its draws are the compiler's own
     "fallow.kernels.bandits.play_thompson",  # likewise
 }
@@ -119,12 +120,18 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
         ruled = catalog.random_table(seed=1).with_rules(Rules(cooldowns=2))
         best_part(ruled.means, problem_of(ruled).limits, generator.integers(0, 7, 30))
         for instance in instances():
+            _, means, limits = problem_of(instance)
+            rested, path = means.shape[1], generator.integers(0, len(means), 9)
+            allows(limits, rested_past(limits, rested), rested, path)
             for planner in HEURISTICS.values():
                 with suppress(StuckError):
                     planner(instance)
             fallow.plan(instance, max_states=0)
             if within_reach(instance, max_states=1000):
                 fallow.optimal(instance)
+                fallow.schedule(instance, rounds=6)
+            fallow.schedule(instance, rounds=6, max_states=0)
+        advise(Instance([[0.5, 0.9], [0.1, 0.1]], rules=Rules(cooldowns={0: 4})))
         for name, law in product(LEARNERS, laws):
             for instance, horizon in (
                 (Instance([[0.2, 0.8], [0.5, 0.5]]), 60),
@@ -134,7 +141,7 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
                 run = simulate(instance, learner, horizon, seed=0, rewards=law)
                 run.expected_reward(np.arange(horizon))
         for arms in range(9, 40):  # as many as there are rounds, up to rounding
-            clearing_price(np.tile(np.eye(1, arms, arms - 1), (arms, 1)))
+            clearing_price(np.tile(np.eye(1, arms, arms - 1), (arms, 1)), no_limits(arms))
         for _ in range(20):
             counts = generator.integers(0, 50, (3, 30)).astype(float)
             rises(counts, counts * generator.random((3, 30)), level=1.0)
@@ -201,7 +208,7 @@ def run_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_readme_needs_no_compiler(tmp_path: Path) -> None:
-    code = f"{PYTHON[0]}\nimport sys\nprint('numba' in sys.modules)"
+    code = f"{''.join(PYTHON)}\nimport sys\nprint('numba' in sys.modules)"
     assert run_process(code, tmp_path).stdout.splitlines()[-1] == "False"
     assert not list(tmp_path.iterdir())
 

@@ -5,15 +5,23 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from fallow import Instance, catalog, kernels, optimal, plan, simulate
+from fallow import Instance, Rules, catalog, kernels, optimal, plan, schedule, simulate
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.progress import progress_bar
 from fallow.cli.terminal import print_line
 from fallow.learners.registry import LEARNERS, learner_factory
-from fallow.planners import HEURISTICS
+from fallow.planners import HEURISTICS, advise
 
 HORIZON = 200
 """Rounds after which each learner has called all the kernels that it has."""
+LONG = 20_000
+"""Rounds that are scheduled by a cycle, as there are too many for a beam."""
+RULES = Rules(
+    cooldowns={0: 2},
+    at_most=[{"arms": [0, 1], "pulls": 2, "rounds": 4}],
+    groups={"two": [2, 3]},
+    at_least_once={1: 6},
+)
 
 
 @app.command("warmup")
@@ -37,8 +45,12 @@ def all_works() -> Iterator[Callable[[], object]]:
     instance = catalog.random_geometric(arms=4, max_delay=3, seed=0)
     for planner in HEURISTICS.values():
         yield partial(planner, instance)
-    yield partial(plan, instance, max_states=0)
-    yield partial(optimal, instance)
+    for each in (instance, instance.with_rules(RULES)):
+        yield partial(plan, each, max_states=0)
+        yield partial(optimal, each)
+        yield partial(schedule, each, rounds=10)
+        yield partial(schedule, each, rounds=LONG, max_states=0)
+    yield partial(advise, instance.with_rules(RULES))
     for name in LEARNERS:
         yield partial(_play, instance, name)
 

@@ -7,7 +7,7 @@ scheduled alone. `widths` are the delays from which on each arm is rested.
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.kernels import compiled
+from fallow.kernels import compiled, tiered
 
 TOLERANCE = 1e-12
 """By how much a path must gain to be changed; means are scaled to a largest of 1/2 or more."""
@@ -15,7 +15,7 @@ PATIENCE = 10
 """Steps without a better bound after which the steps are halved."""
 
 
-@compiled
+@tiered(lambda means, prices: means.size * len(prices))
 def relaxed_schedule(
     means: FloatArray, widths: IntArray, delays: IntArray, prices: FloatArray
 ) -> tuple[FloatArray, IntArray]:
@@ -55,7 +55,7 @@ def relaxed_schedule(
     return values, counts
 
 
-@compiled
+@tiered(lambda means, rounds, steps: means.size * rounds * steps)
 def constant_price(
     means: FloatArray, widths: IntArray, delays: IntArray, rounds: int, steps: int
 ) -> float:
@@ -71,7 +71,7 @@ def constant_price(
     return high
 
 
-@compiled
+@tiered(lambda means, rounds, steps: means.size * rounds * steps)
 def round_prices(
     means: FloatArray,
     widths: IntArray,
@@ -114,7 +114,7 @@ def round_prices(
     return best
 
 
-@compiled
+@tiered(lambda means, prices: 2 * means.size * len(prices))
 def values_to_go(means: FloatArray, prices: FloatArray) -> FloatArray:
     """Return what each arm at each delay alone earns at most in the last 0, 1, ... rounds."""
     arms, width = means.shape
@@ -130,7 +130,7 @@ def values_to_go(means: FloatArray, prices: FloatArray) -> FloatArray:
     return values
 
 
-@compiled
+@tiered(lambda means: 2 * means.size)
 def carried_over(means: FloatArray, delays: IntArray) -> float:
     """Return what a schedule may earn beyond the cycle that repeats it, thanks to its start.
 
@@ -146,10 +146,10 @@ def carried_over(means: FloatArray, delays: IntArray) -> float:
             least = min(least, means[arm, wait])
             most = max(most, means[arm, min(delays[arm] + wait, width) - 1] - least)
         total += most
-    return total
+    return float(total)
 
 
-@compiled
+@tiered(lambda path: len(path))
 def path_delays(path: IntArray, delays: IntArray) -> IntArray:
     """Return the delay at which a path pulls the arm of each round."""
     last = -delays
@@ -160,14 +160,14 @@ def path_delays(path: IntArray, delays: IntArray) -> IntArray:
     return found
 
 
-@compiled
+@tiered(lambda path: 2 * len(path))
 def path_reward(means: FloatArray, path: IntArray, delays: IntArray) -> float:
     """Return what a path earns."""
     found = path_delays(path, delays)
     earned = 0.0
     for now in range(len(path)):
         earned += means[path[now], min(found[now], means.shape[1]) - 1]
-    return earned
+    return float(earned)
 
 
 @compiled

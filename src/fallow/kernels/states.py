@@ -116,7 +116,7 @@ def _if_nobody(space: Space, age: int, placed: int) -> int:
     return int(space.completions[age - 1, placed])
 
 
-@compiled
+@tiered(lambda ages: 2 * len(ages) ** 2)
 def number_of(ages: IntArray, space: Space) -> int:
     """Return the number of a delay vector."""
     number = 0
@@ -135,7 +135,7 @@ def number_of(ages: IntArray, space: Space) -> int:
         number += _if_nobody(space, age, placed)
         number += smaller * space.completions[age - 1, placed + 1]
         bound = age
-    return number
+    return int(number)
 
 
 @compiled
