@@ -14,7 +14,9 @@ from benchmarks.section import Section
 
 ROOT = Path(__file__).parent.parent
 NUMPY = "`import numpy`"
-README = re.findall("```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[0]
+README = "".join(
+    re.findall("```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+)
 PLAN = "import fallow; fallow.plan(fallow.catalog.random_geometric(arms=20, max_delay=20))"
 COLD_README = "the README's plan, with nothing compiled"
 REACHES = {

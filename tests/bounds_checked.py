@@ -14,7 +14,14 @@ from helpers import all_kernels, reached
 from fallow import kernels
 from fallow.kernels.cycles import own_delays
 
-FILES = ("test_kernels.py", "test_learner_contract.py", "test_cycle.py", "test_planners.py")
+FILES = (
+    "test_kernels.py",
+    "test_learner_contract.py",
+    "test_cycle.py",
+    "test_planners.py",
+    "test_schedule.py",
+    "test_ruled_schedule.py",
+)
 
 
 def unused() -> set[str]:

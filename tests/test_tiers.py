@@ -23,7 +23,7 @@ from fallow.kernels.cycles import best_part, shortest_period
 from fallow.kernels.paths import allows, follow
 from fallow.learners.registry import LEARNERS, learner_factory
 from fallow.limits import no_limits, rested_past
-from fallow.planners import HEURISTICS
+from fallow.planners import HEURISTICS, advise
 from fallow.planners.feasible import StuckError
 from fallow.planners.optimal import within_reach
 from fallow.planners.problem import problem_of
@@ -119,8 +119,10 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
     with both_tiers() as comparison:
         ruled = catalog.random_table(seed=1).with_rules(Rules(cooldowns=2))
         best_part(ruled.means, problem_of(ruled).limits, generator.integers(0, 7, 30))
-        allows(problem_of(ruled).limits, rested_past(problem_of(ruled).limits, 7), 7, np.arange(7))
         for instance in instances():
+            _, means, limits = problem_of(instance)
+            rested, path = means.shape[1], generator.integers(0, len(means), 9)
+            allows(limits, rested_past(limits, rested), rested, path)
             for planner in HEURISTICS.values():
                 with suppress(StuckError):
                     planner(instance)
@@ -129,6 +131,9 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
             fallow.schedule(instance, rounds=4, max_states=0)
             if within_reach(instance, max_states=1000):
                 fallow.optimal(instance)
+                fallow.schedule(instance, rounds=6)
+            fallow.schedule(instance, rounds=6, max_states=0)
+        advise(Instance([[0.5, 0.9], [0.1, 0.1]], rules=Rules(cooldowns={0: 4})))
         for name, law in product(LEARNERS, laws):
             for instance, horizon in (
                 (Instance([[0.2, 0.8], [0.5, 0.5]]), 60),
@@ -138,8 +143,7 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
                 run = simulate(instance, learner, horizon, seed=0, rewards=law)
                 run.expected_reward(np.arange(horizon))
         for arms in range(9, 40):  # as many as there are rounds, up to rounding
-            means = np.tile(np.eye(1, arms, arms - 1), (arms, 1))
-            clearing_price(means, no_limits(arms))
+            clearing_price(np.tile(np.eye(1, arms, arms - 1), (arms, 1)), no_limits(arms))
         for _ in range(20):
             counts = generator.integers(0, 50, (3, 30)).astype(float)
             rises(counts, counts * generator.random((3, 30)), level=1.0)
@@ -206,7 +210,7 @@ def run_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_readme_needs_no_compiler(tmp_path: Path) -> None:
-    code = f"{PYTHON[0]}\nimport sys\nprint('numba' in sys.modules)"
+    code = f"{''.join(PYTHON)}\nimport sys\nprint('numba' in sys.modules)"
     assert run_process(code, tmp_path).stdout.splitlines()[-1] == "False"
     assert not list(tmp_path.iterdir())
 

@@ -35,16 +35,15 @@ compiled = {
 }
 missed = all_kernels() - reached(name for name in compiled if compiled[name].signatures)
 
-ruled = fallow.catalog.figure2(seed=1).with_rules(fallow.Rules(cooldowns=2, groups={"g": [0, 1]}))
-fallow.planners.advise(ruled)
-for instance in fallow.catalog.figure2(seed=1), fallow.Instance([[0, 5e-324], [0, 0]]), ruled:
-    fallow.schedule(instance, 12)
-    fallow.schedule(instance, 3000, max_states=0)
-    fallow.plan(instance)
-    fallow.plan(instance, max_states=0)
+for instance in fallow.catalog.figure2(seed=1), fallow.Instance([[0, 5e-324], [0, 0]]):
     for planner in HEURISTICS.values():
-        with suppress(StuckError):
-            planner(instance)
+        planner(instance)
+    for each in instance, instance.with_rules(fallow.Rules(cooldowns=2)):
+        fallow.plan(each)
+        fallow.plan(each, max_states=0)
+        fallow.upper_bound(each)
+        fallow.schedule(each, 5, since=[0, 1])
+        fallow.schedule(each, 20, max_states=0)
 for make in MAKERS.values():
     for rewards in ("bernoulli", "none", "beta"):
         fallow.simulate(INSTANCE, make(), 3000, 1, rewards).expected_reward([1, 1000])

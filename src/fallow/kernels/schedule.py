@@ -15,7 +15,7 @@ PATIENCE = 10
 """Steps without a better bound after which the steps are halved."""
 
 
-@tiered(lambda widths, prices: 2 * len(prices) * (widths.sum() + len(widths)))
+@tiered(lambda means, prices: means.size * len(prices))
 def relaxed_schedule(
     means: FloatArray, widths: IntArray, delays: IntArray, prices: FloatArray
 ) -> tuple[FloatArray, IntArray]:
@@ -55,7 +55,7 @@ def relaxed_schedule(
     return values, counts
 
 
-@tiered(lambda widths, rounds, steps: 2 * steps * rounds * (widths.sum() + len(widths)))
+@tiered(lambda means, rounds, steps: means.size * rounds * steps)
 def constant_price(
     means: FloatArray, widths: IntArray, delays: IntArray, rounds: int, steps: int
 ) -> float:
@@ -71,7 +71,7 @@ def constant_price(
     return high
 
 
-@tiered(lambda widths, rounds, steps: 3 * steps * rounds * (widths.sum() + len(widths)))
+@tiered(lambda means, rounds, steps: means.size * rounds * steps)
 def round_prices(
     means: FloatArray,
     widths: IntArray,
@@ -114,7 +114,7 @@ def round_prices(
     return best
 
 
-@tiered(lambda means, prices: means.size * len(prices))
+@tiered(lambda means, prices: 2 * means.size * len(prices))
 def values_to_go(means: FloatArray, prices: FloatArray) -> FloatArray:
     """Return what each arm at each delay alone earns at most in the last 0, 1, ... rounds."""
     arms, width = means.shape
@@ -130,7 +130,7 @@ def values_to_go(means: FloatArray, prices: FloatArray) -> FloatArray:
     return values
 
 
-@tiered(lambda means: means.size)
+@tiered(lambda means: 2 * means.size)
 def carried_over(means: FloatArray, delays: IntArray) -> float:
     """Return what a schedule may earn beyond the cycle that repeats it, thanks to its start.
 

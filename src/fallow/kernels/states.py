@@ -116,7 +116,7 @@ def _if_nobody(space: Space, age: int, placed: int) -> int:
     return int(space.completions[age - 1, placed])
 
 
-@tiered(lambda ages: len(ages) ** 2)
+@tiered(lambda ages: 2 * len(ages) ** 2)
 def number_of(ages: IntArray, space: Space) -> int:
     """Return the number of a delay vector."""
     number = 0
