@@ -8,7 +8,7 @@ import reference
 from helpers import random_tables
 
 from fallow.arrays import FloatArray
-from fallow.kernels import cycles
+from fallow.kernels import cycles, playing
 from fallow.limits import no_limits
 
 
@@ -87,4 +87,6 @@ def test_local_search_takes_the_best_move_at_each_position_until_its_limit() -> 
 
 
 def test_of_equal_starts_the_first_is_taken() -> None:
-    assert cycles.best_start(np.full((2, 3), 0.5), np.array([3, 3]), np.array([0, 1, 1]), 3) == 0
+    cycle = np.array([0, 1, 1])
+    own = cycles.own_delays(cycle, 2)
+    assert playing.best_start(np.full((2, 3), 0.5), np.array([3, 3]), cycle, own, 3) == 0

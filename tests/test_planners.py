@@ -14,7 +14,7 @@ from strategies import coarse_tables, generic_instances, instances
 
 import fallow
 from fallow import Instance, Plan, gain, optimal, plan
-from fallow.kernels.bounds import clearing_price
+from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
@@ -158,10 +158,10 @@ def test_planners_share_the_price_of_a_round(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    bisect = Mock(wraps=clearing_price)
-    monkeypatch.setattr(BOUNDS, "clearing_price", bisect)
+    prices = Mock(wraps=best_delays)
+    monkeypatch.setattr(BOUNDS, "best_delays", prices)
     plan(fallow.catalog.random_table(seed=987_654), max_states=0)
-    assert bisect.call_count == 1
+    assert prices.call_count == 1
 
 
 def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:

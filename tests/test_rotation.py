@@ -31,12 +31,8 @@ from fallow.kernels.confidence import (
     upper_bound,
     upper_bounds,
 )
-from fallow.kernels.cycles import (
-    best_start,
-    own_delays,
-    plays_until_doubling,
-    pulls_until_doubling,
-)
+from fallow.kernels.cycles import own_delays
+from fallow.kernels.playing import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners import JointRanking, RankingUCB2
 from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.learners.rotation import PLANNERS
@@ -215,7 +211,7 @@ def test_a_cycle_is_entered_where_so_many_rounds_are_worth_most(
             last[arm] = now
         return total
 
-    start = best_start(values, delays, np.array(cycle), rounds)
+    start = best_start(values, delays, np.array(cycle), own_delays(np.array(cycle), 4), rounds)
     assert worth(start) == pytest.approx(max(map(worth, range(len(cycle)))), abs=1e-9)
 
 
@@ -227,7 +223,7 @@ def test_a_block_ends_when_a_cell_has_doubled(cycle: list[int], seed: int) -> No
     used = np.zeros((4, 4))
     for arm, delay in zip(cycle, own_delays(np.array(cycle), 4), strict=True):
         used[arm, min(delay, 4) - 1] += 1
-    plays = plays_until_doubling(counts, np.array(cycle))
+    plays = plays_until_doubling(counts, np.array(cycle), own_delays(np.array(cycle), 4))
     grown = used > 0
     assert (used * plays >= np.maximum(counts, 1))[grown].any()
     assert not (used * (plays - 1) >= np.maximum(counts, 1))[grown].any()

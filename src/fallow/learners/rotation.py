@@ -10,7 +10,8 @@ from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.kernels.confidence import rises, upper_bounds
-from fallow.kernels.cycles import best_start, plays_until_doubling, pulls_until_doubling
+from fallow.kernels.cycles import own_delays
+from fallow.kernels.playing import best_start, plays_until_doubling, pulls_until_doubling
 from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.checked_learner import FixedLearner
@@ -141,10 +142,12 @@ class Rotation(FixedLearner):
         delays = np.minimum(self._cells.delays(), self._bound + 1)
         plan = PLANNERS[self.planner](table)
         if not self._keeps_cycle(table, plan):
-            start = best_start(table.means, delays, np.array(plan.cycle), len(plan.cycle))
+            cycle = np.array(plan.cycle)
+            own = own_delays(cycle, self.arms)
+            start = best_start(table.means, delays, cycle, own, len(cycle))
             self._cycle = plan.cycle[start:] + plan.cycle[:start]
         cycle = np.array(self._cycle)
-        plays = plays_until_doubling(counts, cycle)
+        plays = plays_until_doubling(counts, cycle, own_delays(cycle, self.arms))
         if plays == 1 and self.switching_cost == 0:
             pulls = pulls_until_doubling(counts, delays, cycle)
             if pulls > 0:

@@ -8,9 +8,10 @@ import numpy as np
 
 from fallow import checks
 from fallow.instance import Instance
-from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels.bounds import best_delays
 from fallow.planners.feasible import possible_problem
 from fallow.planners.groups import EFFORT, refinements
+from fallow.planners.price import relaxed_price
 from fallow.planners.problem import bound_at_own_scale
 
 
@@ -59,7 +60,7 @@ def _relaxed_bound(reference: ref[Instance]) -> float:
     instance = reference()
     assert instance is not None  # the caller holds it
     _, means, limits = possible_problem(instance)
-    price = clearing_price(means, limits)
+    price = relaxed_price(instance)
     surplus, _ = best_delays(means, price, limits)
     size = abs(price) + np.abs(surplus).sum()
     return bound_at_own_scale(instance, price + math.fsum(surplus), size)

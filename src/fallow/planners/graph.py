@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import states
+from fallow.kernels.policies import Graph, strong_components
 from fallow.limits import Limits
 
 Successors = npt.NDArray[np.int32]
@@ -24,7 +25,7 @@ def count_states(delays: IntArray, limits: Limits) -> int:
     return math.prod([vectors, *patterns])
 
 
-def graph_of(means: FloatArray, delays: IntArray, limits: Limits) -> states.Graph:
+def graph_of(means: FloatArray, delays: IntArray, limits: Limits) -> Graph:
     """Return all states that can be returned to, and what follows each.
 
     Limits take away pulls, and then the states that no cycle comes through. A cap of several pulls
@@ -32,7 +33,7 @@ def graph_of(means: FloatArray, delays: IntArray, limits: Limits) -> states.Grap
     latest rounds the cap was used.
     """
     space, aged_space = map(states.number_vectors, (delays, np.maximum(delays - 1, 0)))
-    graph = states.build_graph(means, space, aged_space)
+    graph = Graph(means, *states.transitions(space, aged_space))
     if not limits.bind:
         return graph
     successors = np.where(_allowed(graph.delays, limits), graph.successors[graph.aged], -1)
@@ -93,12 +94,12 @@ def _patterns_after(members: npt.NDArray[np.bool_], pulls: int, rounds: int) -> 
 
 def _within_cycles(
     means: FloatArray, delays: npt.NDArray[np.int32], successors: Successors
-) -> states.Graph:
+) -> Graph:
     """Return the graph of the states on cycles, with the pulls that can be part of one."""
-    components = states.strong_components(successors)
+    components = strong_components(successors)
     returns = (components[successors] == components[:, np.newaxis]) & (successors >= 0)
     kept = np.flatnonzero(returns.any(axis=1))
     number = np.full(len(successors), -1, np.int32)
     number[kept] = np.arange(len(kept))
     within = np.where(returns[kept], number[successors[kept]], np.int32(-1))
-    return states.Graph(means, delays[kept], np.arange(len(kept), dtype=np.int32), within)
+    return Graph(means, delays[kept], np.arange(len(kept), dtype=np.int32), within)

@@ -8,13 +8,14 @@ import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
-from fallow.kernels import states
-from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels import policies
+from fallow.kernels.bounds import best_delays
 from fallow.kernels.cycles import FREE, fill, obeys
 from fallow.kernels.indices import whittle_indices
 from fallow.limits import NEVER, Limits
 from fallow.planners.feasible import possible_problem
 from fallow.planners.graph import count_states, graph_of
+from fallow.planners.price import relaxed_price
 from fallow.planners.problem import Problem, bound_at_own_scale
 
 EFFORT = 200_000
@@ -81,7 +82,7 @@ def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
     one that must be pulled may be below 0.
     """
     problem = possible_problem(instance)
-    price = clearing_price(problem.means, problem.limits)
+    price = relaxed_price(instance)
     delays = problem.delays
     dealt: list[list[int]] = []
     room = FIRST
@@ -114,7 +115,7 @@ class Group:
         idle = np.full((1, width), price)
         rewards = _frozen(np.concatenate((problem.means[arms, :width], idle)))
         self._graph = graph_of(rewards, waits, _with_idle(problem.limits, arms))
-        self._policy = states.index_policy(self._graph, whittle_indices(rewards))
+        self._policy = policies.index_policy(self._graph, whittle_indices(rewards))
         self._scores = np.zeros((len(self._graph.delays), 2))
 
     def solve(self, price: float) -> tuple[float, float]:
@@ -122,19 +123,19 @@ class Group:
         rewards = self._graph.means.copy()
         rewards[-1] = price
         self._graph = self._graph._replace(means=_frozen(rewards))
-        states.reprice(self._graph, self._policy)
+        policies.reprice(self._graph, self._policy)
         for _ in range(MAX_SWEEPS):
-            states.evaluate(self._policy, self._scores)
-            if states.improve(self._graph, self._policy, self._scores) == 0:
+            policies.evaluate(self._policy, self._scores)
+            if policies.improve(self._graph, self._policy, self._scores) == 0:
                 break
-        rise = states.largest_rise(self._graph, self._scores)
+        rise = policies.largest_rise(self._graph, self._scores)
         return rise, abs(rise) + 2 * float(np.abs(self._scores[:, 1]).max())
 
     @property
     def cycle(self) -> IntArray:
         """The best cycle at the last price, FREE where the group idles."""
         labels = np.array([*self.arms, FREE])
-        cycle: IntArray = labels[states.best_cycle(self._policy, self._scores)]
+        cycle: IntArray = labels[policies.best_cycle(self._policy, self._scores)]
         return cycle
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.instance import Instance
-from fallow.kernels import states
+from fallow.kernels import policies
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import conflict, possible_problem
@@ -65,18 +65,18 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     count = len(graph.delays)
     if count == 0:
         raise conflict(instance)
-    policy = states.index_policy(graph, whittle_indices(graph.means))
+    policy = policies.index_policy(graph, whittle_indices(graph.means))
     scores = np.zeros((count, 2))  # the gain and the relative value of each state
     best, stale = -np.inf, 0
     changed = count
     while changed and stale < MAX_STALE_SWEEPS:
-        states.evaluate(policy, scores)
+        policies.evaluate(policy, scores)
         gain = scores[:, 0].max()
         best, stale = max(best, gain), stale + 1 if gain <= best else 0
-        changed = states.improve(graph, policy, scores)
+        changed = policies.improve(graph, policy, scores)
         log.info("%d of %d states changed, gain %.12f", changed, count, gain)
-    cycle = states.best_cycle(policy, scores)
-    bound = states.largest_rise(graph, scores)
+    cycle = policies.best_cycle(policy, scores)
+    bound = policies.largest_rise(graph, scores)
     size = bound + 2 * max(scores[:, 1].max(), -scores[:, 1].min())
     proved = bound_at_own_scale(instance, bound, size)
     return certify(instance, problem.arms[cycle], "optimal", proved)

@@ -11,6 +11,7 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels import states
+from fallow.kernels.policies import best_path
 from fallow.limits import no_limits
 from fallow.planners.beam import BRANCHES
 from fallow.planners.graph import graph_of
@@ -160,7 +161,7 @@ def _exact(instance: Instance, rounds: int, delays: IntArray) -> tuple[IntArray,
     means = scaled_means(instance)
     rewards = means[np.arange(instance.arms), delays - 1]
     graph = graph_of(means, longest, no_limits(instance.arms))
-    path, earned = states.best_path(graph, rewards, np.array(entered), rounds)
+    path, earned = best_path(graph, rewards, np.array(entered), rounds)
     # A sum of so many rewards, one after the other, has as many roundings.
     return path, bound_at_own_scale(instance, earned, earned * (1 + rounds / 16))
 

@@ -11,8 +11,9 @@ import numpy as np
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import schedule
 from fallow.kernels.bounds import best_delays
-from fallow.kernels.cycles import best_start
+from fallow.kernels.cycles import own_delays
 from fallow.kernels.paths import beam_path, relaxed_values
+from fallow.kernels.playing import best_start
 from fallow.limits import no_limits, rested_past
 from fallow.planners.beam import BRANCHES, SORTING
 
@@ -69,7 +70,8 @@ class Search:
         return math.fsum(self.means[path, np.minimum(delays, self.means.shape[1]) - 1])
 
     def _enter(self, cycle: IntArray, rounds: int) -> IntArray:
-        start = best_start(self.means, self.delays, cycle, rounds)
+        own = own_delays(cycle, len(self.means))
+        start = best_start(self.means, self.delays, cycle, own, rounds)
         return np.resize(np.roll(cycle, -start), rounds)
 
     def _after(self, path: IntArray) -> Search:
