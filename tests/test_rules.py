@@ -189,6 +189,16 @@ def test_cooldowns_that_fill_every_round_exactly() -> None:
         plan(arms.with_rules(Rules(cooldowns={0: 2, 1: 3, 2: 6})))
 
 
+@pytest.mark.parametrize("rounds", [2, 4, 7, 1000, 2**17])
+def test_a_price_is_found_for_waits_of_any_length(rounds: int) -> None:
+    """Where arms may ask for one pull a round at most, and where they must."""
+    often = Instance(np.full((2, 1), 0.5), rules=Rules(cooldowns=2))
+    assert upper_bound(often, effort=0) == pytest.approx(0.5, abs=1e-9)
+    arms = Instance([[0.5], [0.1]], rules=Rules(cooldowns={0: rounds}, at_least_once={1: rounds}))
+    share = 1 / rounds
+    assert upper_bound(arms, effort=0) == pytest.approx(0.5 * share + 0.1 * (1 - share), abs=1e-9)
+
+
 def test_a_sum_below_one_is_impossible_whatever_the_size() -> None:
     arms = Instance(np.full((50, 1), 0.5))
     with pytest.raises(ValueError, match=r"1 / cool-down is 0\.500"):

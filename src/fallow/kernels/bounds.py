@@ -57,7 +57,7 @@ def clearing_price(means: FloatArray, limits: Limits) -> float:
             seldom = max(seldom, float(limits.longest[arm]))
     low, high = -_rank_of(often), _rank_of(seldom)
     while low + 1 < high:
-        middle = (low + high) // 2
+        middle = (low & high) + ((low ^ high) >> 1)  # half of a sum that may be too large
         _, rates = best_delays(means, _number_at(middle), limits)
         asked = 0.0
         for rate in rates:
