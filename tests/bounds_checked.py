@@ -20,7 +20,9 @@ FILES = (
     "test_cycle.py",
     "test_planners.py",
     "test_schedule.py",
+    "test_rules.py",
     "test_ruled_schedule.py",
+    "test_groups.py",
 )
 
 
@@ -41,7 +43,8 @@ if __name__ == "__main__":
         own_delays(np.array([10**9]), 1)
     tests = Path(__file__).parent
     files = [str(tests / name) for name in FILES]
-    failed = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *files])
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+    failed = pytest.main([*options, "--hypothesis-profile", "bounds", *files])
     missed = unused()
     print("kernels without a call:", ", ".join(sorted(missed)) or "none")
     sys.exit(int(failed) or len(missed))

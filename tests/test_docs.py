@@ -105,7 +105,17 @@ def test_every_command_is_described() -> None:
 
 
 def test_every_public_name_has_a_docstring_with_an_example() -> None:
-    classes = {"Advice", "Cost", "Estimate", "Guarantee", "Learner", "Plan", "Result", "Trajectory"}
+    classes = {
+        "Advice",
+        "Cost",
+        "Estimate",
+        "Guarantee",
+        "Learner",
+        "Plan",
+        "Result",
+        "Schedule",
+        "Trajectory",
+    }
     for module in (fallow, fallow.learners, fallow.planners, fallow.studies):
         for name in module.__all__:
             public = getattr(module, name)

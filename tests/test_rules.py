@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 import pytest
+from helpers import write_spec
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
@@ -21,6 +22,7 @@ from fallow import Instance, Plan, Rules, optimal, plan, upper_bound
 from fallow.arrays import IntArray
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError, any_cycle, broken_rules
+from fallow.studies.read import load_spec
 
 SONGS = Instance([[0.5, 0.9], [0.4, 0.8], [0.1, 0.1]], names=["hymn", "waltz", "news"])
 EVERY_RULE = Rules(
@@ -286,3 +288,16 @@ def test_wrong_rules_are_named(document: object, message: str) -> None:
 def test_rules_must_be_rules() -> None:
     with pytest.raises(ValueError, match="rules must be a fallow"):
         Instance([[1.0]], rules=3)  # type: ignore[arg-type]
+
+
+def test_learners_are_not_measured_against_plans_that_obey(tmp_path: Path) -> None:
+    ruled = SONGS.with_rules(Rules(cooldowns=2))
+    learners = {"ucb": lambda instance, _: fallow.RankingUCB(instance.order)}
+    for source in (ruled, lambda _: ruled):
+        with pytest.raises(ValueError, match="instance must have no rules, which learners do not"):
+            fallow.replicate(source, learners, 10, runs=1, seed=0)
+    ruled.save(tmp_path / "songs.toml")
+    spec = write_spec(tmp_path)
+    spec.write_text(spec.read_text().replace('catalog = "figure2"', 'file = "songs.toml"'))
+    with pytest.raises(ValueError, match=r"file of an instance, got 'songs\.toml': instance must"):
+        load_spec(spec)

@@ -220,7 +220,7 @@ import logging
 import fallow
 from fallow import kernels
 logging.basicConfig(level=logging.INFO)
-fallow.upper_bound(fallow.catalog.random_geometric(arms=60, max_delay=60))
+fallow.upper_bound(fallow.catalog.random_geometric(arms=60, max_delay=60), effort=0)
 print(kernels.INTERPRETER.steps, [name for name, file in kernels.FILES.items() if file.is_compiled])
 """
 

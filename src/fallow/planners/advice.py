@@ -67,7 +67,7 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
     >>> songs = Instance([[0.5, 0.9], [0.4, 0.8], [0.1, 0.1]], names=["hymn", "waltz", "news"])
     >>> advice = advise(songs.with_rules(Rules(cooldowns={"hymn": 4})))
     >>> round(advice.free.gain, 3), round(advice.ruled.gain, 3), advice.cooldowns
-    (0.85, 0.625, (2, 2, None))
+    (0.85, 0.65, (2, 2, None))
     """
     ruled = plan(instance)
     others = Rules.of(rule for rule in instance.rules if rule.kind not in BY_HAND)

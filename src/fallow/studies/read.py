@@ -19,7 +19,7 @@ from fallow.rewards import CONCENTRATION, NAMES, check_concentration, find_rewar
 from fallow.simulate import checked_horizon
 from fallow.studies.fit import check_fit
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
-from fallow.studies.study import MAX_CHECKPOINTS
+from fallow.studies.study import MAX_CHECKPOINTS, check_no_rules
 from fallow.studies.toml_reader import REQUIRED, Table
 
 KINDS = ("rounds", "sweep", "costs")
@@ -147,9 +147,11 @@ def _read_source(table: Table, find_name: NameReader) -> dict[str, Any]:
 def _means(folder: Path, key: str, value: object) -> list[list[float]]:
     name = checks.text(key, value)
     try:
-        means: list[list[float]] = Instance.load(folder / name).means.tolist()
+        instance = Instance.load(folder / name)
+        check_no_rules(instance)
     except (OSError, ValueError) as error:
         raise ValueError(f"{key} must be a file of an instance, got {name!r}: {error}") from None
+    means: list[list[float]] = instance.means.tolist()
     return means
 
 

@@ -85,6 +85,8 @@ class Study:
         if not isinstance(self.instance, Instance) and not callable(self.instance):
             rule = "an Instance, or a function from a seed to one"
             raise ValueError(f"instance must be {rule}, got {checks.short(self.instance)}")
+        if isinstance(self.instance, Instance):
+            check_no_rules(self.instance)
         if not isinstance(self.learners, Mapping) or not self.learners:
             rule = "functions from instance and seed to a learner, by name"
             raise ValueError(f"learners must be {rule}, got {checks.short(self.learners)}")
@@ -189,6 +191,7 @@ class Study:
             if not isinstance(phase, Instance) or phase.arms != phases[0].arms:
                 rule = "a family must return instances with the same number of arms"
                 raise ValueError(f"{rule}, got {checks.short(drawn)}")
+            check_no_rules(phase)
         if len(phases) > self.horizon:
             raise ValueError(
                 f"a family must return at most one instance a round, got {len(phases):,} for a "
@@ -199,6 +202,15 @@ class Study:
     def _gains(self, phases: Sequence[Instance]) -> list[float]:
         planners = self.references.values()
         return [fmean(_gain(planner(phase)) for phase in phases) for planner in planners]
+
+
+def check_no_rules(instance: Instance) -> None:
+    """Check that learners are not measured against plans that obey rules, as they do not."""
+    if instance.rules:
+        raise ValueError(
+            f"instance must have no rules, which learners do not obey, got {len(instance.rules)}; "
+            "play it without, by instance.with_rules(Rules())"
+        )
 
 
 def log_rounds(horizon: int, count: int = 50) -> IntArray:
