@@ -18,10 +18,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 from strategies import tables
 
 import fallow
-from fallow import Instance, Plan, Rules, optimal, plan, upper_bound
+from fallow import Instance, Plan, Rules, gain, optimal, plan, upper_bound
 from fallow.arrays import IntArray
+from fallow.kernels.cycles import best_part
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError, any_cycle, broken_rules
+from fallow.planners.problem import problem_of
 from fallow.studies.read import load_spec
 
 SONGS = Instance([[0.5, 0.9], [0.4, 0.8], [0.1, 0.1]], names=["hymn", "waltz", "news"])
@@ -172,6 +174,21 @@ def test_a_conflict_needs_each_rule_that_it_names(instance: Instance) -> None:
     for rule in named:
         fewer = instance.with_rules(Rules.of(named).without(rule))
         assert any_cycle(fewer).size  # type: ignore[union-attr]
+
+
+@given(ruled_instances(), st.data())
+def test_the_best_part_of_a_path_that_obeys_is_found(
+    instance: Instance, data: st.DataObject
+) -> None:
+    arms, means, limits = problem_of(instance)
+    path = np.array(data.draw(st.lists(st.integers(0, len(arms) - 1), min_size=1, max_size=9)))
+    parts = {start: arms[path[start:]] for start in range(len(path))}
+    kept = {start: part for start, part in parts.items() if obeys(instance, part.tolist())}
+    found = best_part(means, limits, path)
+    assert (found == -1) == (not kept)
+    if kept:
+        best = max(gain(instance, part) for part in kept.values())
+        assert gain(instance, kept[found]) == pytest.approx(best, abs=1e-12)
 
 
 @given(tables())

@@ -22,6 +22,8 @@ RULES = Rules(
     groups={"two": [2, 3]},
     at_least_once={1: 6},
 )
+TIGHT = Rules(cooldowns={0: 2, 1: 4, 2: 4}, exclude=[3])
+"""Rules with which some planners get stuck."""
 
 
 @app.command("warmup")
@@ -51,6 +53,7 @@ def all_works() -> Iterator[Callable[[], object]]:
         yield partial(schedule, each, rounds=10)
         yield partial(schedule, each, rounds=LONG, max_states=0)
     yield partial(advise, instance.with_rules(RULES))
+    yield partial(plan, instance.with_rules(TIGHT), max_states=0)
     for name in LEARNERS:
         yield partial(_play, instance, name)
 
