@@ -248,7 +248,8 @@ class Instance:
         return Instance, (self.means, self.names, self.rules)
 
     def __repr__(self) -> str:
-        return f"Instance({self.arms} arms, delays up to {self.max_delay})"
+        rules = f", {len(self.rules)} rules" if self.rules else ""
+        return f"Instance({self.arms} arms, delays up to {self.max_delay}{rules})"
 
 
 def _shares_lost(

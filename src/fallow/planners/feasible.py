@@ -18,6 +18,8 @@ from fallow.rules import Rule, Rules
 
 MAX_STATES = 500_000
 """Size up to which a question about rules is answered for certain."""
+MOST_NAMED = 12
+"""Rules that an error lists one by one."""
 ALWAYS = 1.264
 """Cool-downs whose sum of 1 / rounds is as large can always be kept (arXiv 2510.22060)."""
 
@@ -85,7 +87,9 @@ def conflict(instance: Instance) -> ValueError:
         cycle = any_cycle(instance.with_rules(fewer))
         if cycle is not None and not cycle.size:
             left = fewer
-    listed = "; ".join(map(str, left))
+    named = [str(rule) for rule in left][:MOST_NAMED]
+    if len(left) > MOST_NAMED:
+        named.append(f"and {len(left) - MOST_NAMED:,} more")
     reason = ""
     if {rule.kind for rule in left} == {"cooldowns"}:
         load = float(sum(Fraction(1, rule.rounds) for rule in left))
@@ -94,7 +98,8 @@ def conflict(instance: Instance) -> ValueError:
             f"{ALWAYS} on there always is one, and in between it was solved"
         )
     return ValueError(
-        f"rules must leave a plan possible, but these cannot all be kept: {listed}{reason}; "
+        "rules must leave a plan possible, but these cannot all be kept: "
+        f"{'; '.join(named)}{reason}; "
         "relax one of them, or add an arm that stands for doing nothing"
     )
 
