@@ -10,7 +10,7 @@ from fallow.kernels.bounds import clearing_price
 from fallow.kernels.paths import allows, beam_path
 from fallow.kernels.schedule import path_reward, values_to_go
 from fallow.limits import NEVER, Past
-from fallow.planners.beam import SORTING
+from fallow.planners.beam import BRANCHES, SORTING
 from fallow.planners.bounds import upper_bound
 from fallow.planners.feasible import possible_problem
 from fallow.planners.plan import plan
@@ -27,6 +27,8 @@ from fallow.planners.schedule_search import MAX_VALUES, Found
 
 MAX_WORK = 2**25
 """Looks at an arm of one beam search, about a second."""
+MOST_BRANCHES = 16
+"""Arms up to which each is tried in every state, as a proof needs; beyond, only the best."""
 WIDEST, NARROWEST = 2**16, 64
 """States that a beam keeps in each round."""
 
@@ -82,7 +84,8 @@ def _beam(problem: Problem, past: Past, rounds: int, width: int) -> tuple[IntArr
     price = clearing_price(means, limits)
     known = min(rounds, max(1, MAX_VALUES // means.size))
     values = values_to_go(means, np.full(known, price))
-    return beam_path(means, values, price, limits, past, rounds, width, len(means))
+    branches = len(means) if len(means) <= MOST_BRANCHES else BRANCHES
+    return beam_path(means, values, price, limits, past, rounds, width, branches)
 
 
 def _cycles(instance: Instance, problem: Problem, past: Past, rounds: int) -> Iterator[IntArray]:
