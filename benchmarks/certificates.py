@@ -12,7 +12,7 @@ from benchmarks.section import Section
 from fallow import catalog
 from fallow.planners.plan import PROVED
 
-DRAWS = 50
+DRAWS = 100
 TIMED = 5
 SPIKES = ((9, 1), (9, 0), (18, 6), (9, 4), (12, 5), (18, 15), (12, 11), (18, 14), (18, 7), (18, 3))
 """Intervals and offsets that make a schedule without collisions."""

@@ -18,7 +18,7 @@ from fallow.planners.graph import count_states, graph_of
 from fallow.planners.price import relaxed_price
 from fallow.planners.problem import Problem, bound_at_own_scale
 
-EFFORT = 200_000
+EFFORT = 100_000
 """Delay vectors of all groups together, by default: some tenths of a second."""
 FIRST = 512
 """Delay vectors that the first groups have together."""
