@@ -14,10 +14,10 @@ from fallow import Instance, catalog, gain, optimal, plan, upper_bound
 from fallow.kernels.cycles import FREE, cycle_rewards, fill
 from fallow.limits import no_limits
 from fallow.planners import groups
-from fallow.planners.bounds import relaxed_bound
 from fallow.planners.groups import Group, refinements
 from fallow.planners.plan import PROVED
 from fallow.planners.problem import Problem
+from fallow.planners.relaxed import relaxed
 
 
 def drawn(count: int, seed: int) -> Iterator[tuple[Instance, np.random.Generator]]:
@@ -119,8 +119,8 @@ def test_a_group_of_all_arms_gives_the_optimum() -> None:
 @given(instances, st.integers(0, 5000), st.integers(0, 5000))
 def test_more_effort_never_gives_a_larger_bound(instance: Instance, one: int, other: int) -> None:
     less, more = sorted((one, other))
-    assert relaxed_bound(instance) == upper_bound(instance, effort=0)
-    assert upper_bound(instance, more) <= upper_bound(instance, less) <= relaxed_bound(instance)
+    assert relaxed(instance).bound == upper_bound(instance, effort=0)
+    assert upper_bound(instance, more) <= upper_bound(instance, less) <= relaxed(instance).bound
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -139,7 +139,7 @@ def test_groups_of_a_large_instance_keep_within_the_effort(
     monkeypatch.setattr(groups, "Group", Counted)
     bounds = [found.bound for found in refinements(instance, 9_000)]
     assert 0 < sum(len(group._scores) for group in built) <= 9_000
-    assert min(bounds) < relaxed_bound(instance)
+    assert min(bounds) < relaxed(instance).bound
     assert plan(instance, effort=0).gain <= min(bounds)
 
 
@@ -194,7 +194,7 @@ def test_effort_makes_neither_gain_nor_bound_worse(seed: int) -> None:
     quick, thorough = plan(instance, effort=0), plan(instance, effort=30_000)
     assert quick.gain <= thorough.gain <= thorough.upper_bound < quick.upper_bound
     assert thorough.upper_bound <= upper_bound(instance, 30_000) or thorough.certificate >= PROVED
-    assert quick.upper_bound == relaxed_bound(instance)
+    assert quick.upper_bound == relaxed(instance).bound
     assert replace(thorough, gain=gain(instance, thorough.cycle)) == thorough
 
 

@@ -14,7 +14,7 @@ from strategies import coarse_tables, generic_instances, instances
 
 import fallow
 from fallow import Instance, Plan, gain, optimal, plan
-from fallow.kernels.bounds import best_delays, clearing_price
+from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
@@ -22,9 +22,9 @@ from fallow.kernels.paths import beam_path, best_repeat
 from fallow.limits import no_limits, rested_past
 from fallow.planners import HEURISTICS, beam, ghost, greedy, harmonic, improve
 
-HARMONIC, BOUNDS, BEAM, INDEX_POLICY, PRICE = (
+HARMONIC, BEAM, INDEX_POLICY, RELAXED = (
     import_module(f"fallow.planners.{name}")
-    for name in ("harmonic", "bounds", "beam", "index_policy", "price")
+    for name in ("harmonic", "beam", "index_policy", "relaxed")
 )
 """The modules; in the package, functions of the same name stand before them."""
 
@@ -150,18 +150,11 @@ def test_work_is_cut_short_by_its_limit(monkeypatch: pytest.MonkeyPatch) -> None
     assert rounds * width * len(means) <= 40 * cells
 
 
-def test_planners_share_the_price_of_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_solves_the_relaxed_problem_once(monkeypatch: pytest.MonkeyPatch) -> None:
     bisect = Mock(wraps=clearing_price)
-    monkeypatch.setattr(PRICE, "clearing_price", bisect)
+    monkeypatch.setattr(RELAXED, "clearing_price", bisect)
     plan(fallow.catalog.random_table(seed=987_655), max_states=0)
     assert bisect.call_count == 1
-
-
-def test_plan_computes_its_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    prices = Mock(wraps=best_delays)
-    monkeypatch.setattr(BOUNDS, "best_delays", prices)
-    plan(fallow.catalog.random_table(seed=987_654), max_states=0)
-    assert prices.call_count == 1
 
 
 def test_a_cycle_too_long_to_see_repeat_is_cut() -> None:

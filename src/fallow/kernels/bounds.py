@@ -2,9 +2,29 @@
 
 import numpy as np
 
-from fallow.arrays import FloatArray
+from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
 from fallow.limits import NEVER, Limits
+
+
+@compiled
+def _best_delays(
+    means: FloatArray, price: float, shortest: IntArray, longest: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    arms, width = means.shape
+    surplus = np.zeros(arms)
+    rates = np.zeros(arms)
+    for arm in range(arms):
+        best = -np.inf if longest[arm] < NEVER else 0.0
+        best_delay = 0
+        for delay in range(shortest[arm], min(width, longest[arm]) + 1):
+            value = (means[arm, delay - 1] - price) / delay
+            if value > best:
+                best, best_delay = value, delay
+        surplus[arm] = best
+        if best_delay > 0:
+            rates[arm] = 1 / best_delay
+    return surplus, rates
 
 
 @tiered(lambda means: means.size)
@@ -15,18 +35,7 @@ def best_delays(means: FloatArray, price: float, limits: Limits) -> tuple[FloatA
     allow, without the 0 where the arm must be pulled; the rate is 1 / t at that maximum, or 0 where
     it pays never to pull the arm.
     """
-    arms, width = means.shape
-    surplus = np.zeros(arms)
-    rates = np.zeros(arms)
-    for arm in range(arms):
-        if limits.longest[arm] < NEVER:
-            surplus[arm] = -np.inf
-        for delay in range(limits.shortest[arm], min(width, limits.longest[arm]) + 1):
-            value = (means[arm, delay - 1] - price) / delay
-            if value > surplus[arm]:
-                surplus[arm] = value
-                rates[arm] = 1 / delay
-    return surplus, rates
+    return _best_delays(means, price, limits.shortest, limits.longest)
 
 
 @compiled
@@ -50,15 +59,16 @@ def clearing_price(means: FloatArray, limits: Limits) -> float:
     """
     # At minus its shortest delay every arm would be pulled as often as it may; at its longest, if
     # it must be pulled, as seldom.
+    shortest, longest = limits.shortest, limits.longest
     often, seldom = 1.0, 1.0
     for arm in range(len(means)):
-        often = max(often, float(limits.shortest[arm]))
-        if limits.longest[arm] < NEVER:
-            seldom = max(seldom, float(limits.longest[arm]))
+        often = max(often, float(shortest[arm]))
+        if longest[arm] < NEVER:
+            seldom = max(seldom, float(longest[arm]))
     low, high = -_rank_of(often), _rank_of(seldom)
     while low + 1 < high:
         middle = (low & high) + ((low ^ high) >> 1)  # half of a sum that may be too large
-        _, rates = best_delays(means, _number_at(middle), limits)
+        _, rates = _best_delays(means, _number_at(middle), shortest, longest)
         asked = 0.0
         for rate in rates:
             asked += rate

@@ -45,12 +45,16 @@ def _may_pull(limits: Limits, past: Past, most_urgent: int, arm: int) -> bool:
 
 
 @compiled
+def _age(delays: IntArray, rested: int, arm: int) -> None:
+    """Count one round in which an arm is pulled, in delays alone."""
+    for other in range(len(delays)):
+        delays[other] = 1 if other == arm else min(delays[other] + 1, rested)
+
+
+@compiled
 def _pass_round(limits: Limits, past: Past, rested: int, arm: int) -> None:
     """Count one round in which an arm is pulled."""
-    for other in range(len(past.delays)):
-        past.delays[other] = 1 if other == arm else min(past.delays[other] + 1, rested)
-    if not limits.bind:
-        return
+    _age(past.delays, rested, arm)
     for other in range(len(past.waited)):
         if limits.longest[other] < NEVER:
             past.waited[other] = 1 if other == arm else past.waited[other] + 1
@@ -66,10 +70,10 @@ def _pass_round(limits: Limits, past: Past, rested: int, arm: int) -> None:
 
 @compiled
 def _same(numbers: IntArray, others: IntArray) -> bool:
-    same = True
-    for place in range(len(numbers)):
-        same &= numbers[place] == others[place]
-    return same
+    place = 0
+    while place < len(numbers) and numbers[place] == others[place]:
+        place += 1
+    return place == len(numbers)
 
 
 @tiered(lambda indices, max_rounds: 4 * len(indices) * max_rounds)
@@ -85,6 +89,7 @@ def follow(
     """
     arms, rested = indices.shape
     kept = Past(past.delays.copy(), past.waited.copy(), past.recent.copy())
+    delays, kept_delays = past.delays, kept.delays
     kept_round, patience = 0, 1
     pulls = np.empty(max_rounds, np.int64)
     most_urgent = NEVER
@@ -93,7 +98,7 @@ def follow(
             most_urgent = _most_urgent(limits, past.waited)
         best, best_index = -1, -np.inf
         for arm in range(arms):
-            index = indices[arm, past.delays[arm] - 1]
+            index = indices[arm, delays[arm] - 1]
             if index > best_index and (
                 not limits.bind or _may_pull(limits, past, most_urgent, arm)
             ):
@@ -101,10 +106,13 @@ def follow(
         if best == -1:
             return pulls[:0], False
         pulls[now] = best
-        _pass_round(limits, past, rested, best)
+        if limits.bind:
+            _pass_round(limits, past, rested, best)
+        else:
+            _age(delays, rested, best)
         rounds = now + 1
         if (
-            _same(past.delays, kept.delays)
+            _same(delays, kept_delays)
             and _same(past.waited, kept.waited)
             and _same(past.recent.ravel(), kept.recent.ravel())
         ):
@@ -253,9 +261,13 @@ def beam_path(
             next_delays[kept] = delays[node]
             next_waited[kept] = waited[node]
             next_recent[kept] = recent[node]
-            past = Past(next_delays[kept], next_waited[kept], next_recent[kept])
-            _pass_round(limits, past, rested, arm)
-            mark = _state_mark(limits, past) if limits.bind else marks[place]
+            mark = marks[place]
+            if limits.bind:
+                past = Past(next_delays[kept], next_waited[kept], next_recent[kept])
+                _pass_round(limits, past, rested, arm)
+                mark = _state_mark(limits, past)
+            else:
+                _age(next_delays[kept], rested, arm)
             if mark in seen:
                 continue
             seen.add(mark)

@@ -10,7 +10,7 @@ from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
 from fallow.limits import rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
-from fallow.planners.price import relaxed_price
+from fallow.planners.relaxed import relaxed
 
 WIDTH = 64
 """Delay vectors that are kept of each round, unless asked otherwise."""
@@ -37,7 +37,7 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
     """
     width = checks.whole_number("width", width, minimum=1)
     arms, means, limits = possible_problem(instance)
-    price = relaxed_price(instance)
+    price = relaxed(instance).price
     # Arms worth their price, and a few more for the rounds in which all of those must rest.
     worth = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
     enough = len(arms) if limits.bind else (worth > 0).sum() + BRANCHES

@@ -1,18 +1,9 @@
 """An upper bound on the gain of every policy."""
 
-import math
-from functools import lru_cache
-from weakref import ref
-
-import numpy as np
-
 from fallow import checks
 from fallow.instance import Instance
-from fallow.kernels.bounds import best_delays
-from fallow.planners.feasible import possible_problem
 from fallow.planners.groups import EFFORT, refinements
-from fallow.planners.price import relaxed_price
-from fallow.planners.problem import bound_at_own_scale
+from fallow.planners.relaxed import relaxed
 
 
 def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
@@ -47,20 +38,4 @@ def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
     """
     effort = checks.whole_number("effort", effort, minimum=0)
     bounds = [refinement.bound for refinement in refinements(instance, effort)]
-    return min([relaxed_bound(instance), *bounds])
-
-
-def relaxed_bound(instance: Instance) -> float:
-    """Return the bound that takes no effort."""
-    return _relaxed_bound(ref(instance))
-
-
-@lru_cache(maxsize=1)  # each plan of an instance asks for it; the cache keeps no table alive
-def _relaxed_bound(reference: ref[Instance]) -> float:
-    instance = reference()
-    assert instance is not None  # the caller holds it
-    _, means, limits = possible_problem(instance)
-    price = relaxed_price(instance)
-    surplus, _ = best_delays(means, price, limits)
-    size = abs(price) + np.abs(surplus).sum()
-    return bound_at_own_scale(instance, price + math.fsum(surplus), size)
+    return min([relaxed(instance).bound, *bounds])

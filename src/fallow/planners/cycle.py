@@ -12,8 +12,8 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
-from fallow.planners.bounds import relaxed_bound
 from fallow.planners.feasible import broken_rules
+from fallow.planners.relaxed import relaxed
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def certify(instance: Instance, cycle: IntArray, method: str, bound: float | Non
     """Return the plan that repeats a cycle whose arms a planner has chosen."""
     period = cycle[: shortest_period(cycle)]
     if bound is None:
-        bound = relaxed_bound(instance)
+        bound = relaxed(instance).bound
     return Plan(tuple(period.tolist()), _gain(instance, period), bound, method)
 
 

@@ -15,8 +15,8 @@ from fallow.kernels.indices import whittle_indices
 from fallow.limits import NEVER, Limits
 from fallow.planners.feasible import possible_problem
 from fallow.planners.graph import count_states, graph_of
-from fallow.planners.price import relaxed_price
 from fallow.planners.problem import Problem, bound_at_own_scale
+from fallow.planners.relaxed import relaxed
 
 EFFORT = 100_000
 """Delay vectors of all groups together, by default: some tenths of a second."""
@@ -81,8 +81,10 @@ def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
     With rules, a group obeys those among its own arms, and a single arm its waits; the surplus of
     one that must be pulled may be below 0.
     """
+    if effort < FIRST:
+        return
     problem = possible_problem(instance)
-    price = relaxed_price(instance)
+    price = relaxed(instance).price
     delays = problem.delays
     dealt: list[list[int]] = []
     room = FIRST

@@ -13,7 +13,7 @@ from fallow.kernels.knapsack import best_choices
 from fallow.limits import Limits
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
-from fallow.planners.price import relaxed_price
+from fallow.planners.relaxed import relaxed
 
 MAX_SCHEDULES = 16
 """Shortest periods q for which a schedule is built, the most promising ones."""
@@ -37,7 +37,7 @@ def harmonic(instance: Instance) -> Plan:
     arms, means, limits = possible_problem(instance)
     order = np.argsort(-means[:, -1], kind="stable")
     ranked, limits = means[order], limits.of(order)
-    price = relaxed_price(instance)
+    price = relaxed(instance).price
     shortest_periods = range(1, min(ranked.shape) + 1)
     by_promise = sorted(shortest_periods, key=lambda shortest: -_promise(ranked, shortest, price))
     knapsack = 2 * ranked.size * len(_periods(1, ranked.shape[1]))

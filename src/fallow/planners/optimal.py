@@ -48,7 +48,8 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     """
     max_states = checks.whole_number("max_states", max_states, minimum=0)
     problem = possible_problem(instance)
-    needed = reachable_states(instance)
+    delays = problem.delays
+    needed = count_states(delays, problem.limits)
     if _memory(needed, problem) > MAX_MEMORY:
         raise ValueError(
             f"instance must have delay vectors that take at most {MAX_MEMORY:,} bytes, got "
@@ -61,7 +62,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
             f"can be reached, got {checks.count(max_states)}; "
             "plan without the optimum instead, with max_states=0"
         )
-    graph = graph_of(problem.means, problem.delays, problem.limits)
+    graph = graph_of(problem.means, delays, problem.limits)
     count = len(graph.delays)
     if count == 0:
         raise conflict(instance)

@@ -7,7 +7,7 @@ from fallow.kernels.cycles import FREE, fill, obeys
 from fallow.kernels.periodic import place, promises
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
-from fallow.planners.price import relaxed_price
+from fallow.planners.relaxed import relaxed
 
 MAX_LENGTHS = 4
 """Lengths of a cycle in which arms are placed, the most promising ones."""
@@ -39,7 +39,7 @@ def periodic(instance: Instance) -> Plan:
     order = np.argsort(-means[:, -1], kind="stable")
     means, limits = means[order], limits.of(order)
     width = means.shape[1]
-    price = max(relaxed_price(instance), 0.0) / 2
+    price = max(relaxed(instance).price, 0.0) / 2
     worth = ((means - price) / np.arange(1, width + 1)).max(axis=1)
     # More arms than the longest period has rounds would not find room.
     useful = np.argsort(-worth, kind="stable")[: min((worth > 0).sum(), width)]

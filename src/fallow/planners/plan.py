@@ -8,12 +8,12 @@ import fallow.planners
 from fallow import checks
 from fallow.instance import Instance
 from fallow.planners.beam import WIDTH, beam
-from fallow.planners.bounds import relaxed_bound
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, any_cycle, conflict
 from fallow.planners.groups import EFFORT, refinements
 from fallow.planners.local_search import MAX_MOVES, search_from
 from fallow.planners.optimal import optimal, within_reach
+from fallow.planners.relaxed import relaxed
 
 MAX_STATES = 200_000
 """Size up to which the exact optimum takes under a second, for delays up to some dozens."""
@@ -33,7 +33,7 @@ def optimum_or_bound(instance: Instance) -> float:
     """
     if within_reach(instance, MAX_STATES):
         return optimal(instance).gain
-    return relaxed_bound(instance)
+    return relaxed(instance).bound
 
 
 def plan(instance: Instance, max_states: int = MAX_STATES, effort: int = EFFORT) -> Plan:
