@@ -231,6 +231,7 @@ def test_past_pulls_and_delays_say_the_same() -> None:
     found = fallow.schedule(instance, 9, start)
     assert found == fallow.schedule(instance, 9, {"b": 4, "a": 2})
     assert found == fallow.schedule(instance, 9, since=["b", "a", "b", None, "a", None])
+    assert found == fallow.schedule(instance, 9, ["b", "a", "b", None, "a", None])
     assert found == fallow.schedule(instance, 9, since=[0, 1, 1, None, 0, None])
     assert fallow.schedule(instance, 9, since=np.array([0, 1, 0])) == fallow.schedule(
         instance, 9, np.array([1, 2, 99])

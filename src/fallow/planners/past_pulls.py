@@ -6,8 +6,11 @@ from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 
-Delays = Sequence[int | None] | IntArray | Mapping[str, int | None]
-"""Rounds since each arm was pulled, in the instance's order or by name; None if it never was."""
+Delays = Sequence[int | None] | IntArray | Mapping[str, int | None] | Sequence[str | None]
+"""Rounds since each arm was pulled, in the instance's order or by name; None if it never was.
+
+Or names of arms alone: the past pulls.
+"""
 Pulls = Sequence[str | int | None] | IntArray
 """Arms by name or index, oldest first; None for a round without a pull."""
 
@@ -20,9 +23,12 @@ def past_pulls(instance: Instance, delays: Delays | None, since: Pulls | None) -
     >>> songs = Instance.blocking([1, 0.5, 0.2], [3, 3, 3], names=["hymn", "waltz", "march"])
     >>> past_pulls(songs, {"waltz": 2}, None)
     [[], [2], []]
-    >>> past_pulls(songs, None, ["hymn", "waltz", "hymn", None])
+    >>> past_pulls(songs, ["hymn", "waltz", "hymn", None], None)
     [[2, 4], [3], []]
     """
+    listed = delays if isinstance(delays, list | tuple) else ()
+    if since is None and any(isinstance(each, str) for each in listed):
+        delays, since = None, listed
     if since is None:
         known = {} if delays is None else delays
         return [[] if delay is None else [delay] for delay in _checked(instance, known)]

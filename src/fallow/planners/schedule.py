@@ -96,8 +96,8 @@ def schedule(
         How many rounds to plan, at most 10^6.
     delays
         Rounds since each arm was last pulled, 1 for the arm of the last round: a list with one for
-        each arm, None for an arm that never was; or numbers by name, all other arms rested.
-        Without them all arms are rested.
+        each arm, None for an arm that never was; or numbers by name, all other arms rested. Or the
+        names of past pulls, as `since` has them. Without them all arms are rested.
     since
         Instead of the delays, the past pulls: arms by name or index, the last one pulled one round
         ago, None for a round without a pull.
