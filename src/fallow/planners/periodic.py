@@ -44,7 +44,7 @@ def periodic(instance: Instance) -> Plan:
     # More arms than the longest period has rounds would not find room.
     useful = np.argsort(-worth, kind="stable")[: min((worth > 0).sum(), width)]
     periods = np.arange(1, min(16 * width, MAX_SIZE // max(len(useful), 1)) + 1)
-    values = (means[useful][:, np.minimum(periods, width) - 1] - price) / periods
+    values = (np.take(means[useful], np.minimum(periods, width) - 1, axis=1) - price) / periods
     # A period that is worth less than nothing is never taken.
     too_often = periods < limits.shortest[useful, np.newaxis]
     too_seldom = periods > limits.longest[useful, np.newaxis]
