@@ -55,14 +55,15 @@ print(json.dumps([sorted(missed), anew]))
 
 @pytest.mark.slow
 def test_after_warmup_nothing_is_compiled(tmp_path: Path) -> None:
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    # Not all of sys.path, in which other tests may have left folders with modules of their own.
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            words, env=environment, check=True, capture_output=True, text=True, timeout=300
+            words, env=environment, check=False, capture_output=True, text=True, timeout=300
         )
-        assert done.stderr == ""
+        assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
     first, second = (run(*command("warmup")) for _ in range(2))
