@@ -58,6 +58,14 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", module, *map(str, words)]
 
 
+def python_path() -> str:
+    """Return the path on which child processes find the tests' own modules.
+
+    Not sys.path: there other tests leave folders, one with a json.py that is not Python's.
+    """
+    return os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+
+
 def all_kernels() -> set[str]:
     """Return all kernels by their full names."""
     return {f"{module}.{name}" for module, file in FILES.items() for name in file.functions}

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import python_path
 
 
 @pytest.mark.slow
@@ -17,7 +18,7 @@ def test_every_kernel_keeps_within_its_arrays(tmp_path: Path) -> None:
             **os.environ,
             "NUMBA_BOUNDSCHECK": "1",
             "NUMBA_CACHE_DIR": str(tmp_path),
-            "PYTHONPATH": os.pathsep.join([str(tests), *sys.path]),
+            "PYTHONPATH": python_path(),
         },
         cwd=tests.parent,
         capture_output=True,

@@ -8,12 +8,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from fuzzing.states import is_small, play, states
+from helpers import python_path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,10 +35,9 @@ HANG = 540
 @pytest.mark.parametrize("kind", CASES)
 def test_no_case_gets_through_or_hangs(kind: str) -> None:
     count = CASES[kind] if os.environ.get("FALLOW_NIGHTLY") else CASES[kind] // 10
-    tests = Path(__file__).parent
     played = subprocess.run(
         [sys.executable, "-m", "fuzzing.runner", kind, "0", str(count)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(tests)])},
+        env={**os.environ, "PYTHONPATH": python_path()},
         capture_output=True,
         text=True,
         timeout=HANG,

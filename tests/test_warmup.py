@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers import command, runner
+from helpers import command, python_path, runner
 
 from fallow import kernels
 from fallow.cli import app
@@ -55,9 +55,11 @@ print(json.dumps([sorted(missed), anew]))
 
 @pytest.mark.slow
 def test_after_warmup_nothing_is_compiled(tmp_path: Path) -> None:
-    # Not all of sys.path, in which other tests may have left folders with modules of their own.
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": python_path(),
+    }
 
     def run(*words: str) -> str:
         done = subprocess.run(
