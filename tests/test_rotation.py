@@ -335,7 +335,7 @@ def test_with_a_cost_the_cycle_is_kept_unless_a_change_pays() -> None:
     assert gain(instance, spy.blocks[-1].arms) == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize("planner", PLANNERS)
+@pytest.mark.parametrize("planner", ["auto", *PLANNERS])
 def test_every_planner_can_be_its_planner(planner: str) -> None:
     instance = catalog.random_geometric(arms=3, max_delay=2, seed=4)
     run = simulate(instance, Rotation(3, 2, planner=planner), 3000, seed=0)

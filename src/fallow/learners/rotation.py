@@ -16,23 +16,14 @@ from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.checked_learner import FixedLearner
 from fallow.planners import HEURISTICS
-from fallow.planners.beam import beam
 from fallow.planners.cycle import Plan, gain
+from fallow.planners.online import plan_online
 from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plan import MAX_STATES
-from fallow.planners.whittle import whittle
 from fallow.protocol import Block, Outcome
 
-SMALL = 256
-"""Cells up to which "auto" plans by beam search; beyond, by index."""
-WIDTH = 16
-"""Of that beam search: as good here as the optimum, and some 25 times faster."""
 TILT = 1e-3
 """Over t, taken off a bound for each round of rest that it lacks, so that ties go to more rest."""
-
-
-def _auto(instance: Instance) -> Plan:
-    return beam(instance, WIDTH) if instance.means.size <= SMALL else whittle(instance)
 
 
 def _check_reach(arms: int, max_delay: int | None) -> None:
@@ -48,7 +39,7 @@ def _check_reach(arms: int, max_delay: int | None) -> None:
 
 
 PLANNERS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
-    {"auto": _auto, "optimal": optimal, **HEURISTICS}
+    {"optimal": optimal, **HEURISTICS}
 )
 
 
@@ -101,7 +92,7 @@ class Rotation(FixedLearner):
             max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         self.max_delay = max_delay
         self.switching_cost = checks.not_negative("switching_cost", switching_cost)
-        checks.one_of("planner", planner, PLANNERS)
+        checks.one_of("planner", planner, ("auto", *PLANNERS))
         if planner == "optimal":
             _check_reach(self.arms, max_delay)
         self.planner = planner
@@ -140,7 +131,7 @@ class Rotation(FixedLearner):
         lacking = np.arange(self._bound, -1, -1) / (self._cells.rounds + 1)
         table = Instance(np.maximum(bounds - TILT * lacking, 0))
         delays = np.minimum(self._cells.delays(), self._bound + 1)
-        plan = PLANNERS[self.planner](table)
+        plan = self._plan(table)
         if not self._keeps_cycle(table, plan):
             cycle = np.array(plan.cycle)
             own = own_delays(cycle, self.arms)
@@ -154,6 +145,11 @@ class Rotation(FixedLearner):
                 return Block(self._cycle[:pulls])
         # In the first play an arm's first pull may fall into another cell than planned.
         return Block(self._cycle, plays + 1)
+
+    def _plan(self, table: Instance) -> Plan:
+        if self.planner == "auto":
+            return plan_online(table, self._cells.rounds)
+        return PLANNERS[self.planner](table)
 
     def _keeps_cycle(self, table: Instance, plan: Plan) -> bool:
         """Tell whether the cycle stays because a change would not pay for itself."""

@@ -1,0 +1,52 @@
+"""Planning for a learner: the more rounds it has played, the more a better plan is worth."""
+
+from fallow.instance import Instance
+from fallow.planners.beam import beam
+from fallow.planners.cycle import Plan
+from fallow.planners.harmonic import harmonic
+from fallow.planners.optimal import optimal, within_reach
+from fallow.planners.periodic import periodic
+from fallow.planners.plan import MAX_STATES, PROVED
+from fallow.planners.whittle import whittle
+
+SMALL = 256
+"""Cells up to which a beam search is quick; beyond, the index policy is."""
+WIDTH = 16
+"""Of the beam search: nearly always as good on upper bounds as a wider one, and much faster."""
+SIZE_PER_REWARD = 4
+"""Cells for more planners, delay vectors for the exact one, that an expected reward pays for."""
+
+
+def plan_online(instance: Instance, rounds: int) -> Plan:
+    """Return a plan whose search was worth its work after so many rounds of learning.
+
+    A plan is played for about as many rounds as were played before. In these a better one can earn
+    at most `rounds` times the residual of a quick plan. Where that is much, compared with the size
+    of the table, more planners are asked, and the exact one if it is within reach. Sizes decide and
+    not seconds, so that the plan is the same everywhere.
+
+    Parameters
+    ----------
+    instance
+        What the learner takes for the means, such as upper confidence bounds.
+    rounds
+        Rounds that it has played.
+
+    Examples
+    --------
+    >>> from fallow import catalog
+    >>> instance = catalog.figure2(seed=0)
+    >>> [plan_online(instance, rounds).method for rounds in (10**3, 10**6)]
+    ['beam', 'optimal']
+    """
+    is_small = instance.means.size <= SMALL
+    quick = beam(instance, WIDTH) if is_small else whittle(instance)
+    if quick.certificate >= PROVED:
+        return quick
+    affordable = int(SIZE_PER_REWARD * quick.residual * rounds)
+    if within_reach(instance, min(affordable, MAX_STATES)):
+        return optimal(instance)
+    if is_small or instance.means.size > affordable:
+        return quick
+    others = beam(instance, WIDTH), harmonic(instance), periodic(instance)
+    return max(quick, *others, key=lambda plan: plan.gain)
