@@ -96,12 +96,10 @@ class Cells:
             self.rounds += 1
 
     def widen(self, max_delay: int) -> None:
-        """Tell more delays apart from now on; what is known of long ones stays with the longest."""
+        """Tell more delays apart from now on; pulls so far stay with the shortest of theirs."""
         arms, width = self.counts.shape
         checks.table_size(arms, max_delay + 1)
         more = max_delay + 1 - width
-        for name in ("counts", "sums"):
-            table = getattr(self, name)
-            longer = np.zeros((arms, more))
-            setattr(self, name, np.hstack([table[:, :-1], longer, table[:, -1:]]))
+        self.counts = np.pad(self.counts, ((0, 0), (0, more)))
+        self.sums = np.pad(self.sums, ((0, 0), (0, more)))
         self._last = [last - more if last < 0 else last for last in self._last]

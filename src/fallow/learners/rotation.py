@@ -22,6 +22,8 @@ from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.protocol import Block, Outcome
 
+START = 8
+"""The bound on delays where none is told, until rounds or evidence ask for a longer one."""
 TILT = 1e-3
 """Over t, taken off a bound for each round of rest that it lacks, so that ties go to more rest."""
 
@@ -43,6 +45,11 @@ PLANNERS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
 )
 
 
+def _least_bound(rounds: int) -> int:
+    """Return a power of two within a factor of two of the fourth root of the rounds."""
+    return 1 << rounds.bit_length() // 4
+
+
 class Rotation(FixedLearner):
     """Plans as if every cell paid its upper confidence bound, and plans anew as cells double.
 
@@ -57,8 +64,9 @@ class Rotation(FixedLearner):
     arms
         Number of arms, k.
     max_delay
-        A bound on all delays. Without one it starts from 1 and grows: it is doubled when pulls of
-        an arm that should have been rested pay significantly less than those after longer rest.
+        A bound on all delays. Without one it starts from 8 and grows: it is at least about the
+        fourth root of the rounds, half of it at worst, and is doubled when pulls of an arm that
+        should have been rested pay significantly less than those after longer rest.
     switching_cost
         What a change of the cycle costs. The cycle is then kept unless the better one is expected
         to earn the cost back within as many rounds as were played before; without a cost, a play
@@ -97,14 +105,14 @@ class Rotation(FixedLearner):
             _check_reach(self.arms, max_delay)
         self.planner = planner
         self.exploration = checks.positive("exploration", exploration)
-        self._bound = 1 if max_delay is None else max_delay
+        self._bound = START if max_delay is None else max_delay
         self._cells = Cells(arms, self._columns() - 1)
         self._cycle: tuple[int, ...] = ()  # played last
 
     def _check_progress(self) -> None:
         super()._check_progress()
         if self.max_delay is None:
-            restored.whole_number("progress._bound", self._bound, least=1)
+            restored.whole_number("progress._bound", self._bound, least=START)
         else:
             restored.equal("progress._bound", self._bound, self.max_delay)
         self._cells.check(self.arms, self._columns())
@@ -165,9 +173,15 @@ class Rotation(FixedLearner):
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         self._cells.credit(block, outcome)
+        if self.max_delay is None:
+            self._extend_bound()
+
+    def _extend_bound(self) -> None:
+        """Extend the bound on delays where evidence or the rounds played ask for it."""
         beyond = slice(self._bound, None)
-        if self.max_delay is None and rises(
-            self._cells.counts[:, beyond], self._cells.sums[:, beyond], self.level
-        ):
-            self._bound *= 2
+        short = rises(self._cells.counts[:, beyond], self._cells.sums[:, beyond], self.level)
+        # Arms that never rest longer show nothing, so the bound grows without evidence too.
+        bound = max(2 * self._bound if short else self._bound, _least_bound(self._cells.rounds))
+        if bound > self._bound:
+            self._bound = bound
             self._cells.widen(self._columns() - 1)
