@@ -32,7 +32,7 @@ from fallow.kernels.confidence import (
     upper_bounds,
 )
 from fallow.kernels.cycles import own_delays
-from fallow.kernels.playing import best_start, plays_until_doubling, pulls_until_doubling
+from fallow.kernels.playing import best_start, plays_until_growth, pulls_until_growth
 from fallow.learners import JointRanking, RankingUCB2
 from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.learners.rotation import PLANNERS
@@ -225,11 +225,11 @@ def test_a_block_ends_when_a_cell_has_doubled(cycle: list[int], seed: int) -> No
     used = np.zeros((4, 4))
     for arm, delay in zip(cycle, own_delays(np.array(cycle), 4), strict=True):
         used[arm, min(delay, 4) - 1] += 1
-    plays = plays_until_doubling(counts, np.array(cycle), own_delays(np.array(cycle), 4))
+    plays = plays_until_growth(counts, np.array(cycle), own_delays(np.array(cycle), 4), 1.0)
     grown = used > 0
     assert (used * plays >= np.maximum(counts, 1))[grown].any()
     assert not (used * (plays - 1) >= np.maximum(counts, 1))[grown].any()
-    pulls = pulls_until_doubling(counts, delays, np.array(cycle))
+    pulls = pulls_until_growth(counts, delays, np.array(cycle), 1.0)
     last = {arm: -int(delays[arm]) for arm in range(4)}
     used, doubled = np.zeros((4, 4)), 0
     for now, arm in enumerate(cycle):

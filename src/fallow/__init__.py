@@ -6,6 +6,7 @@ import fallow.signals  # noqa: F401, first: a command answers Ctrl-C while the r
 from fallow import catalog, decay, learners, planners, studies
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
+from fallow.learners.bayes_rotation import BayesRotation
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.learners.rotation import Rotation
@@ -23,6 +24,7 @@ from fallow.trajectory import Trajectory
 
 __all__ = [
     "BanditRanker",
+    "BayesRotation",
     "Block",
     "Instance",
     "Learner",

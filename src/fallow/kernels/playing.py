@@ -52,8 +52,11 @@ def best_start(
 
 
 @tiered(lambda cycle: 4 * len(cycle))
-def plays_until_doubling(counts: FloatArray, cycle: IntArray, own: IntArray) -> int:
-    """Return after how many plays of a cycle some cell that it uses has twice its count."""
+def plays_until_growth(counts: FloatArray, cycle: IntArray, own: IntArray, growth: float) -> int:
+    """Return after how many plays of a cycle some cell that it uses has grown by such a share.
+
+    A cell without samples has grown with the first.
+    """
     arms, width = counts.shape
     used = np.zeros((arms, width))
     for place in range(len(cycle)):
@@ -61,21 +64,22 @@ def plays_until_doubling(counts: FloatArray, cycle: IntArray, own: IntArray) -> 
     plays = np.inf
     for place in range(len(cycle)):
         arm, column = cycle[place], min(own[place], width) - 1
-        plays = min(plays, math.ceil(max(counts[arm, column], 1) / used[arm, column]))
+        wanted = max(growth * counts[arm, column], 1.0)
+        plays = min(plays, math.ceil(wanted / used[arm, column]))
     return int(plays)
 
 
-@tiered(lambda cycle: len(cycle))
-def pulls_until_doubling(counts: FloatArray, delays: IntArray, cycle: IntArray) -> int:
-    """Return after how many pulls of a first play some cell has twice its count; 0 if never."""
+@tiered(lambda path: len(path))
+def pulls_until_growth(counts: FloatArray, delays: IntArray, path: IntArray, growth: float) -> int:
+    """Return after how many pulls of a path some cell has grown by such a share; 0 if never."""
     arms, width = counts.shape
     last = -delays
     used = np.zeros((arms, width))
-    for now in range(len(cycle)):
-        arm = cycle[now]
+    for now in range(len(path)):
+        arm = path[now]
         column = min(now - last[arm], width) - 1
         last[arm] = now
         used[arm, column] += 1
-        if used[arm, column] >= max(counts[arm, column], 1):
+        if used[arm, column] >= max(growth * counts[arm, column], 1.0):
             return now + 1
     return 0

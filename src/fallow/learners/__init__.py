@@ -3,6 +3,7 @@
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
+from fallow.learners.bayes_rotation import BayesRotation
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.learners.codec import load
 from fallow.learners.doubling import Doubling
@@ -23,6 +24,7 @@ __all__ = [
     "UCB1",
     "AnytimeLowSwitch",
     "BanditRanker",
+    "BayesRotation",
     "CheckedLearner",
     "Doubling",
     "EpsilonGreedy",

@@ -1,5 +1,6 @@
 """What a learner knows that keeps its rewards by arm and delay."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ class Cells:
     max_delay
         A bound on all delays, d_i <= max_delay. Column `delay - 1` of the tables is for pulls after
         so many rounds; the last one, `max_delay`, for all longer ones and for first pulls.
+    memory
+        Rounds after which a pull counts 1/e, or None if it counts for ever.
 
     Attributes
     ----------
@@ -45,20 +48,25 @@ class Cells:
     [2, 1]
     """
 
-    def __init__(self, arms: int, max_delay: int) -> None:
+    def __init__(self, arms: int, max_delay: int, memory: float | None = None) -> None:
         arms = checks.arms(arms)
         max_delay = checks.whole_number("max_delay", max_delay, minimum=0)
         checks.table_size(arms, max_delay + 1)
         self.counts = np.zeros((arms, max_delay + 1))
         self.sums = np.zeros((arms, max_delay + 1))
+        self.memory = memory
         self.rounds = 0
         self._last = [-max_delay - 1] * arms
 
-    def check(self, arms: int, width: int) -> None:
-        """Check cells that were restored, of so many arms and columns."""
+    def check(self, arms: int, width: int, memory: float | None = None) -> None:
+        """Check cells that were restored, of so many arms and columns, and this memory."""
         field = "progress._cells."
-        restored.rewards(field, self.counts, self.sums, (arms, width))
-        restored.equal(f"{field}rounds", self.rounds, int(self.counts.sum()))
+        restored.equal(f"{field}memory", self.memory, memory)
+        restored.rewards(field, self.counts, self.sums, (arms, width), whole=memory is None)
+        if memory is None:
+            restored.equal(f"{field}rounds", self.rounds, int(self.counts.sum()))
+        else:
+            restored.whole_number(f"{field}rounds", self.rounds, math.floor(self.counts.sum()))
         restored.last_pulls(f"{field}_last", self._last, arms, width, self.rounds)
 
     @property
@@ -77,6 +85,10 @@ class Cells:
 
     def credit(self, block: Block, outcome: Outcome) -> None:
         """Enter what a block earned in the cells that it pulled."""
+        if self.memory is not None:
+            fading = math.exp(-block.pulls / self.memory)
+            self.counts *= fading
+            self.sums *= fading
         self._pull(block.arms, outcome.first, times=1)
         if block.plays > 1:
             self._pull(block.arms, outcome.rest, times=block.plays - 1)

@@ -37,6 +37,10 @@ class SavedLearner:
     sets every attribute, also those that change later.
     """
 
+    _scratch: frozenset[str] = frozenset()
+    """Attributes that follow from the others; they are not saved, and a restored learner has them
+    as a new one."""
+
     def parameters(self) -> dict[str, Any]:
         """Return the arguments of the constructor, in its order.
 
@@ -274,7 +278,8 @@ def _check_alike(field: str, fresh: Any, value: Any) -> None:
 
 def _attributes(learner: SavedLearner) -> dict[str, Any]:
     """Return the attributes of a learner; before it is first asked, nothing is pending."""
-    return {"_pending": None, **vars(learner)}
+    saved = {name: each for name, each in vars(learner).items() if name not in learner._scratch}
+    return {"_pending": None, **saved}
 
 
 def _text(value: Any) -> str:

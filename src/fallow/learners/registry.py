@@ -9,7 +9,15 @@ from typing import Any
 
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
-from fallow.learners import CheckedLearner, Doubling, Follow, LowSwitch, RankThenCut, Rotation
+from fallow.learners import (
+    BayesRotation,
+    CheckedLearner,
+    Doubling,
+    Follow,
+    LowSwitch,
+    RankThenCut,
+    Rotation,
+)
 from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
 
@@ -33,6 +41,12 @@ def _unbounded_rotation(
     arms: int, switching_cost: float = 0.0, planner: str = "auto", exploration: float = 0.5
 ) -> Rotation:
     return Rotation(arms, None, switching_cost, planner, exploration)
+
+
+def _unbounded_bayes_rotation(
+    arms: int, memory: float | None = None, switching_cost: float = 0.0
+) -> BayesRotation:
+    return BayesRotation(arms, None, memory, switching_cost)
 
 
 def _rank_then_cut(
@@ -89,6 +103,7 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
         "rank-then-cut": _rank_then_cut,
         "doubling": _doubling,
         "rotation-unbounded": _unbounded_rotation,
+        "bayes-rotation-unbounded": _unbounded_bayes_rotation,
         "ghost": _following(ghost),
         "greedy": _following(greedy),
         "whittle": _following(whittle),

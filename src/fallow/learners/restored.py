@@ -52,14 +52,19 @@ def numbers(field: str, values: Any, shape: tuple[int, ...], least: float, most:
 
 
 def rewards(
-    field: str, counts: Any, sums: Any, shape: tuple[int, ...], counted_as: str = "counts"
+    field: str,
+    counts: Any,
+    sums: Any,
+    shape: tuple[int, ...],
+    counted_as: str = "counts",
+    whole: bool = True,
 ) -> None:
     """Check counts, in a list of integers or an array, and sums of so many rewards."""
     if isinstance(counts, list):
         whole_numbers(f"{field}{counted_as}", counts, shape[0], least=0)
     else:
         numbers(f"{field}{counted_as}", counts, shape, least=0, most=checks.LARGEST)
-        if (counts != np.floor(counts)).any():
+        if whole and (counts != np.floor(counts)).any():
             raise ValueError(f"{field}{counted_as} must be whole, got {checks.short(counts)}")
     counted = np.asarray(counts, np.float64)
     summed = _array(f"{field}sums", sums, shape)

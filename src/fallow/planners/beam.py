@@ -1,13 +1,18 @@
 """Beam search: many schedules side by side, the promising ones continued."""
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
 
 from fallow import checks
+from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.kernels.bounds import best_delays
 from fallow.kernels.cycles import best_part
 from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
-from fallow.limits import rested_past
+from fallow.limits import Limits, Past, rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
 from fallow.planners.relaxed import relaxed
@@ -36,6 +41,67 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
     0.7475
     """
     width = checks.whole_number("width", width, minimum=1)
+    search = _search(instance)
+    # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
+    # even 4 times the longest delay would be too much, the beam is narrower.
+    longest = search.means.shape[1]
+    affordable = MAX_WORK // (longest * (len(search.arms) + SORTING))
+    width = min(width, max(1, affordable // 4))
+    rounds = longest * min(32, max(4, affordable // width))
+    limits, past = search.limits, rested_past(search.limits, longest)
+    path = search.path(past, rounds, width)
+    start, end = best_repeat(search.means, limits, past, path)
+    if start == end:  # nothing repeats
+        start, end = best_part(search.means, limits, path) if limits.bind else 0, len(path)
+    if start == -1:
+        raise StuckError("beam")
+    return certify(instance, search.arms[path[start:end]], "beam")
+
+
+def beam_from(instance: Instance, delays: IntArray, rounds: int, width: int) -> Continuation:
+    """Return the best path of so many rounds that a beam search finds from the delays as they are.
+
+    The instance has no rules, and the delays are at most those at which all arms are rested.
+
+    Examples
+    --------
+    >>> instance = Instance.blocking([1, 1, 1], delays=[1, 2, 2])
+    >>> beam_from(instance, np.array([1, 3, 3]), rounds=9, width=4).path[:2].tolist()
+    [1, 0]
+    """
+    search = _search(instance)
+    past = rested_past(search.limits, 1)._replace(delays=delays[search.arms])
+    path = search.path(past, rounds, width)
+    start, end = best_repeat(search.means, search.limits, past, path)
+    return Continuation(search.arms[path], start, end)
+
+
+class Continuation(NamedTuple):
+    """Arms to pull from now on, and its best part that can be repeated, empty if there is none."""
+
+    path: IntArray
+    start: int
+    end: int
+
+
+class _Search(NamedTuple):
+    """The arms that a beam search looks at, and what it judges them by."""
+
+    arms: IntArray
+    means: FloatArray
+    limits: Limits
+    price: float
+    values: FloatArray
+
+    def path(self, past: Past, rounds: int, width: int) -> IntArray:
+        """Return the best path from a past on, which stays as it is."""
+        path, _ = beam_path(
+            self.means, self.values, self.price, self.limits, past, rounds, width, BRANCHES
+        )
+        return path
+
+
+def _search(instance: Instance) -> _Search:
     arms, means, limits = possible_problem(instance)
     price = relaxed(instance).price
     # Arms worth their price, and a few more for the rounds in which all of those must rest.
@@ -45,17 +111,4 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
     means, limits = means[useful], limits.of(useful)
     surplus, _ = best_delays(means, price, limits)
     values = relaxed_values(means, price, surplus, limits)[np.newaxis]  # for any rounds left
-    # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
-    # even 4 times the longest delay would be too much, the beam is narrower.
-    longest = means.shape[1]
-    affordable = MAX_WORK // (longest * (len(useful) + SORTING))
-    width = min(width, max(1, affordable // 4))
-    rounds = longest * min(32, max(4, affordable // width))
-    past = rested_past(limits, longest)
-    path, _ = beam_path(means, values, price, limits, past, rounds, width, BRANCHES)
-    start, end = best_repeat(means, limits, past, path)
-    if start == end:  # nothing repeats
-        start, end = best_part(means, limits, path) if limits.bind else 0, len(path)
-    if start == -1:
-        raise StuckError("beam")
-    return certify(instance, arms[useful[path[start:end]]], "beam")
+    return _Search(arms[useful], means, limits, price, values)

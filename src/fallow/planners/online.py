@@ -40,13 +40,28 @@ def plan_online(instance: Instance, rounds: int) -> Plan:
     ['beam', 'optimal']
     """
     is_small = instance.means.size <= SMALL
-    quick = beam(instance, WIDTH) if is_small else whittle(instance)
-    if quick.certificate >= PROVED:
-        return quick
-    affordable = int(SIZE_PER_REWARD * quick.residual * rounds)
-    if within_reach(instance, min(affordable, MAX_STATES)):
-        return optimal(instance)
-    if is_small or instance.means.size > affordable:
+    quick = exact_online(instance, beam(instance, WIDTH) if is_small else whittle(instance), rounds)
+    if is_small or instance.means.size > _affordable(quick, rounds):
         return quick
     others = beam(instance, WIDTH), harmonic(instance), periodic(instance)
     return max(quick, *others, key=lambda plan: plan.gain)
+
+
+def exact_online(instance: Instance, plan: Plan, rounds: int) -> Plan:
+    """Return the optimum if it is within reach and worth its work after so many rounds, or a plan.
+
+    Examples
+    --------
+    >>> instance = Instance.b2dep([1, 0.4], delays=[1, 1], decay=[0.5])
+    >>> exact_online(instance, Plan.of(instance, [0], "by hand"), rounds=1000).cycle
+    (1, 0)
+    """
+    states = min(_affordable(plan, rounds), MAX_STATES)
+    return optimal(instance) if within_reach(instance, states) else plan
+
+
+def _affordable(plan: Plan, rounds: int) -> int:
+    """Return the size of a search that is worth its work: none if nothing is left to be found."""
+    if plan.certificate >= PROVED:
+        return 0
+    return int(SIZE_PER_REWARD * plan.residual * rounds)
