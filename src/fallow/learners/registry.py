@@ -9,7 +9,15 @@ from typing import Any
 
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
-from fallow.learners import CheckedLearner, Doubling, Follow, LowSwitch, RankThenCut, Rotation
+from fallow.learners import (
+    KLUCB,
+    CheckedLearner,
+    Doubling,
+    Follow,
+    LowSwitch,
+    RankThenCut,
+    Rotation,
+)
 from fallow.planners import Plan, ghost, greedy, plan, whittle
 from fallow.protocol import Learner
 
@@ -33,6 +41,14 @@ def _unbounded_rotation(
     arms: int, switching_cost: float = 0.0, planner: str = "auto", exploration: float = 0.5
 ) -> Rotation:
     return Rotation(arms, None, switching_cost, planner, exploration)
+
+
+def _kl_ucb_whittle(arms: int, max_delay: int | None, exploration: float = 1.0) -> KLUCB:
+    return KLUCB(arms, max_delay, "whittle", exploration)
+
+
+def _kl_ucb_greedy(arms: int, max_delay: int | None, exploration: float = 1.0) -> KLUCB:
+    return KLUCB(arms, max_delay, "greedy", exploration)
 
 
 def _rank_then_cut(
@@ -79,7 +95,7 @@ def _exported() -> dict[str, type[CheckedLearner]]:
         name: each
         for name, each in classes.items()
         if isinstance(each, type) and issubclass(each, CheckedLearner)
-        if each not in (CheckedLearner, Follow)
+        if each not in (CheckedLearner, Follow, KLUCB)
     }
 
 
@@ -89,6 +105,8 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
         "rank-then-cut": _rank_then_cut,
         "doubling": _doubling,
         "rotation-unbounded": _unbounded_rotation,
+        "kl-ucb-whittle": _kl_ucb_whittle,
+        "kl-ucb-greedy": _kl_ucb_greedy,
         "ghost": _following(ghost),
         "greedy": _following(greedy),
         "whittle": _following(whittle),
