@@ -25,7 +25,7 @@ class PSRL(FixedLearner):
     cells double and not after a fixed number of rounds, since no state comes back by itself; the
     planner is a heuristic; and as means do not fall with the delay, the draw is replaced by the
     nearest table that does not either, where cells count by their samples. Without that it earns
-    less.
+    less on most families.
 
     Parameters
     ----------
