@@ -163,6 +163,13 @@ def test_the_cycle_of_least_index_is_found(seed: int, arms: int, width: int, len
     assert index == pytest.approx(min(indices), abs=1e-9)
 
 
+def test_a_pull_may_be_left_out() -> None:
+    """Delays 2 and 3 pay, 1 and 4 do not; delay 2 is known least, and two arms in turn have it."""
+    averages = np.tile([0.0, 1.0, 1.0, 0.0], (3, 1))
+    counts = np.tile([100.0, 5.0, 100.0, 100.0], (3, 1))
+    assert least_index(averages, counts, np.array([0, 1, 2])).tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(("arms", "max_delay"), [(1, 2), (3, 2), (2, 4)])
 def test_imed_kd_first_samples_every_cell_twice(arms: int, max_delay: int) -> None:
     instance = Instance(np.random.default_rng(0).random((arms, max_delay + 1)))
