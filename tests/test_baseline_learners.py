@@ -94,6 +94,12 @@ def test_psrl_draws_from_beta_distributions() -> None:
         assert draws[:, arm].var() == pytest.approx(variance, rel=0.08)
 
 
+def test_psrl_draws_also_where_one_more_sample_is_lost_in_rounding() -> None:
+    learner = PSRL(2, None)
+    learner._cells.counts[:] = learner._cells.sums[:] = 2.0**54
+    assert (learner._draw().means > 1 - 1e-12).all()
+
+
 def test_psrl_plans_for_means_that_do_not_fall_with_the_delay() -> None:
     learner = PSRL(5, 6, seed=2)
     tables = [learner._draw().means for _ in range(20)]

@@ -60,7 +60,7 @@ class PSRL(FixedLearner):
         """Return a table of means from the posterior."""
         counts = self._cells.counts
         successes = np.clip(self._cells.sums, 0, counts)  # a sum may carry a rounding error
-        drawn = self.generator.beta(1 + successes, 1 + counts - successes)
+        drawn = self.generator.beta(1 + successes, 1 + (counts - successes))
         return Instance(isotone(drawn, 2 + counts))
 
     def _choose(self) -> Block:
