@@ -62,13 +62,30 @@ HORIZONS = {
     "low-switch": 10**6,
     "ucb-greedy": 1000,
     "lookahead": 1000,
+    "lookahead-thompson": 1000,
+    "kl-ucb-whittle": 1000,
+    "kl-ucb-greedy": 1000,
+    "psrl": 1000,
+    "imed-kd": 1000,
     "isi-comb-ucb1": 1000,
     "rotation": 1000,
     "rotation-unbounded": 1000,
 }
 """Where not 10,000: long for what lives in a compiled loop, short for what is slow."""
 COMPILED = ("ucb1", "ranking-ucb", "epsilon-greedy", "sliding-window-ucb", "thompson-sampling")
-MIXED = ("rotation", "rotation-unbounded", "isi-comb-ucb1", "lookahead", "ranking-ucb2", "plan")
+MIXED = (
+    "rotation",
+    "rotation-unbounded",
+    "isi-comb-ucb1",
+    "lookahead",
+    "lookahead-thompson",
+    "kl-ucb-whittle",
+    "kl-ucb-greedy",
+    "psrl",
+    "imed-kd",
+    "ranking-ucb2",
+    "plan",
+)
 
 
 def _learners() -> dict[str, Pair]:

@@ -270,17 +270,27 @@ class UCBGreedy:
 
 
 def best_sequence_value(
-    means: Table, covariances: list[Table], delays: list[int], depth: int, scale: float
+    means: Table,
+    covariances: list[Table],
+    noise: float,
+    delays: list[int],
+    depth: int,
+    scale: float,
 ) -> float:
     """The largest upper bound of the total reward of any `depth` pulls, tried one by one."""
     return max(
-        sequence_value(means, covariances, delays, list(pulls), scale)
+        sequence_value(means, covariances, noise, delays, list(pulls), scale)
         for pulls in product(range(len(means)), repeat=depth)
     )
 
 
 def sequence_value(
-    means: Table, covariances: list[Table], delays: list[int], pulls: list[int], scale: float
+    means: Table,
+    covariances: list[Table],
+    noise: float,
+    delays: list[int],
+    pulls: list[int],
+    scale: float,
 ) -> float:
     """Mean of the pulls' total reward plus so many of its standard deviations."""
     ages = list(delays)
@@ -290,7 +300,7 @@ def sequence_value(
         ages = [age + 1 for age in ages]
         ages[arm] = 1
     mean = sum(means[arm][cell] for arm, cell in cells)
-    variance = 0.0
+    variance = noise * len(pulls)
     for arm, cell in cells:
         for other, other_cell in cells:
             if arm == other:

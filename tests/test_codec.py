@@ -217,7 +217,7 @@ def test_arrays_within_are_of_the_types_of_a_fresh_learner() -> None:
 def test_the_constructor_checks_what_a_state_says() -> None:
     state = UCB1(2).state()
     with pytest.raises(ValueError, match="arms must be a whole number >= 1, got -2"):
-        load({**state, "parameters": {"arms": -2}})
+        load({**state, "parameters": {"arms": -2, "exploration": 2.0}})
     plan = Plan((0,), 1.0, 1.0, "by hand")
     with pytest.raises(ValueError, match="plan must be a Plan, as planners return, got 5"):
         load({**state, "learner": "Follow", "parameters": {"plan": 5}})

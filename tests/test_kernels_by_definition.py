@@ -263,7 +263,8 @@ def test_further_pulls_are_bounded_by_the_best_cell_that_each_can_meet() -> None
         covariances = generator.random((arms, width, width))
         delays = generator.integers(1, width + 2, arms)
         depth, scale = int(generator.integers(1, 7)), generator.random()
-        deviations = np.sqrt(covariances.diagonal(axis1=1, axis2=2))
+        noise = generator.random()
+        deviations = np.sqrt(covariances.diagonal(axis1=1, axis2=2) + noise)
         expected = [0.0]
         for place in range(depth - 1, -1, -1):
             cells = [
@@ -272,7 +273,7 @@ def test_further_pulls_are_bounded_by_the_best_cell_that_each_can_meet() -> None
                 for delay in [*range(1, place + 1), delays[arm] + place]
             ]
             expected.insert(0, expected[0] + max(cells))
-        found = lookahead._largest_ahead(means, covariances, delays, depth, scale)
+        found = lookahead._largest_ahead(means, covariances, noise, delays, depth, scale)
         assert found == pytest.approx(expected, abs=1e-12)
 
 
@@ -283,13 +284,14 @@ def test_pulls_of_an_arm_vary_together() -> None:
         factors = generator.normal(size=(arms, width, 2))
         covariances = factors @ factors.transpose(0, 2, 1)
         delays = generator.integers(1, width + 2, arms)
-        found = lookahead.best_sequence(means, covariances, delays, 4, 3.0).tolist()
-        table = means.tolist(), covariances.tolist(), delays.tolist()
+        noise = float(generator.random())
+        found = lookahead.best_sequence(means, covariances, noise, delays, 4, 3.0).tolist()
+        table = means.tolist(), covariances.tolist(), noise, delays.tolist()
         best = reference.best_sequence_value(*table, 4, 3.0)
         assert reference.sequence_value(*table, found, 3.0) == pytest.approx(best, abs=1e-9)
 
 
 def test_of_equal_sequences_the_first_in_the_order_of_arms_is_taken() -> None:
     means, covariances = np.full((3, 2), 0.5), np.zeros((3, 2, 2))
-    found = lookahead.best_sequence(means, covariances, np.array([2, 2, 2]), 3, 1.0)
+    found = lookahead.best_sequence(means, covariances, 0.1, np.array([2, 2, 2]), 3, 1.0)
     assert found.tolist() == [0, 0, 0]

@@ -18,7 +18,7 @@ Int32Array = npt.NDArray[np.int32]
 CUT = 1
 """Where the clock says that the last block was cut at the horizon."""
 MARGIN = 1e-12
-"""Indices of UCB that differ by more do so whatever the rounding."""
+"""Share of their size by which indices of UCB must differ to do so whatever the rounding."""
 
 
 class Statistics(NamedTuple):
@@ -187,6 +187,7 @@ def play_rankings(
     table: Table,
     statistics: Statistics,
     order: IntArray,
+    scale: float,
     horizon: int,
     noisy: bool,
     generator: np.random.Generator,
@@ -201,10 +202,10 @@ def play_rankings(
     means, errors = _averages(statistics)
     while now < horizon and runs < len(log.numbers):
         selections = float(statistics.total[0])
-        root = math.sqrt(2.0 * math.log(max(selections, 1.0)))
+        root = math.sqrt(scale * math.log(max(selections, 1.0)))
         choice, largest, second = _leader(means, errors, root)
-        if not largest - second > MARGIN:
-            choice = ucb_choice(statistics, selections, 2.0)
+        if not largest - second > MARGIN * (1 + root):
+            choice = ucb_choice(statistics, selections, scale)
         arms = choice + 1
         if 2 * arms > horizon - now:
             runs = _write(log, runs, choice, horizon - now)
@@ -254,7 +255,8 @@ def play_ucb(
         root = math.sqrt(scale * math.log(max(rounds, 1.0)))
         slope = scale / (2 * root * rounds) if root > 0 else np.inf
         arm, largest, second = _leader(means, errors, root)
-        if not largest - second > MARGIN:
+        margin = MARGIN * (1 + root)
+        if not largest - second > margin:
             arm, second = ucb_choice(statistics, rounds, scale), np.inf
         start, count, total, previous = now, counts[arm], sums[arm], last[arm]
         while True:
@@ -264,7 +266,7 @@ def play_ucb(
             average, error = total / count, 1 / math.sqrt(count)
             previous = now
             now += 1
-            others = second + slope * (now - start) + MARGIN
+            others = second + slope * (now - start) + margin
             if now == horizon or average + root * error <= others:
                 break
         counts[arm], sums[arm], last[arm] = count, total, previous

@@ -60,7 +60,9 @@ class BlindLearner(FixedLearner):
 
 
 class UCB1(BlindLearner):
-    """UCB1 (Auer, Cesa-Bianchi and Fischer 2002): the largest average + sqrt(2 ln n / n_i).
+    """UCB1 (Auer, Cesa-Bianchi and Fischer 2002): the largest average + sqrt(c ln n / n_i).
+
+    `exploration` is c, 2 as published.
 
     Examples
     --------
@@ -68,18 +70,21 @@ class UCB1(BlindLearner):
     Block(arms=(0,), plays=1)
     """
 
-    def __init__(self, arms: int) -> None:
+    def __init__(self, arms: int, exploration: float = 2.0) -> None:
         super().__init__(arms)
+        self.exploration = checks.positive("exploration", exploration)
 
     def _choose(self) -> Block:
         total = float(self._statistics.total[0])
-        return Block((int(bandits.ucb_choice(self._statistics, total, 2.0)),))
+        return Block((int(bandits.ucb_choice(self._statistics, total, self.exploration)),))
 
     def play_compiled(
         self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
-        return bandits.play_ucb(table, self._statistics, 2.0, horizon, noisy, generator, log)
+        return bandits.play_ucb(
+            table, self._statistics, self.exploration, horizon, noisy, generator, log
+        )
 
 
 class SlidingWindowUCB(BlindLearner):

@@ -7,7 +7,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.kernels.confidence import rises
 from fallow.kernels.cycles import own_delays
-from fallow.kernels.playing import best_start, plays_until_growth
+from fallow.kernels.playing import best_start, plays_until_growth, pulls_until_growth
 from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.checked_learner import FixedLearner
@@ -108,6 +108,17 @@ class CellLearner(FixedLearner):
         cycle = np.array(self._cycle)
         plays = plays_until_growth(counts, cycle, own_delays(cycle, self.arms), growth)
         return Block(self._cycle, plays + 1)
+
+    def _until_doubling(self, table: Instance, plan: Plan) -> Block:
+        """Return a block after which some cell has twice as many samples, cut short if it may."""
+        counts, _ = self._folded()
+        block = self._play(table, plan, counts, growth=1.0)
+        if block.plays == 2 and self.switching_cost == 0:
+            cycle = np.array(block.arms)
+            pulls = pulls_until_growth(counts, self._delays(), cycle, growth=1.0)
+            if pulls > 0:
+                return Block(block.arms[:pulls])
+        return block
 
     def _keeps_cycle(self, table: Instance, plan: Plan) -> bool:
         """Tell whether the cycle stays because a change would not pay for itself."""

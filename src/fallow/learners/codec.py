@@ -48,7 +48,7 @@ class SavedLearner:
         --------
         >>> from fallow.learners import UCBGreedy
         >>> UCBGreedy(arms=2, delays=(3, 1)).parameters()
-        {'arms': 2, 'delays': [3, 1]}
+        {'arms': 2, 'delays': [3, 1], 'exploration': 8.0}
         """
         parameters: dict[str, Any] = {}
         for name, parameter in signature(type(self)).parameters.items():
@@ -136,7 +136,7 @@ def load(state: Mapping[str, Any]) -> SavedLearner:
     --------
     >>> from fallow.learners import UCB1
     >>> load(UCB1(arms=3).state())
-    UCB1(arms=3)
+    UCB1(arms=3, exploration=2.0)
     """
     _check_state(state)
     return _find_class(state["learner"]).from_state(state)

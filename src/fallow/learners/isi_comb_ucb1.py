@@ -21,8 +21,8 @@ class ISICombUCB1(FixedLearner):
 
     Combinatorial UCB over blocks of d + 1 pulls. An arm's first pull in a block only sets its
     delay: it scores nothing and is not averaged, so blocks do not depend on each other. A repeated
-    pull scores the average of its arm and delay + sqrt(1.5 ln t / n), and much more if it is
-    untried. The block with the largest score is played.
+    pull scores the average of its arm and delay + sqrt(c ln t / n), and much more if it is untried.
+    The block with the largest score is played.
 
     Published for payoffs that depend on the last switch; here only the rounds since the last pull
     matter. The published solver rounds a linear program arm by arm; here branch and bound finds the
@@ -35,9 +35,11 @@ class ISICombUCB1(FixedLearner):
     max_delay
         A bound on all delays, or None if delays do not matter.
     block
-        Pulls in a block, d + 1. By default d = max_delay + 1, so that an arm can be pulled rested,
-        but at least 10, as published: short blocks are mostly first pulls. With many arms that
-        need long rests, a multiple of that earns more.
+        Pulls in a block, d + 1 as published. By default 3 (max_delay + 2): in d = max_delay + 1
+        rounds an arm can be pulled rested just once, and most pulls of so short a block are first
+        ones.
+    exploration
+        Scale of the bonus, c: 1.5 as published, a hundredth of that learns faster.
 
     Examples
     --------
@@ -45,13 +47,20 @@ class ISICombUCB1(FixedLearner):
     Block(arms=(0, 0, 0, 0), plays=1)
     """
 
-    def __init__(self, arms: int, max_delay: int | None, block: int | None = None) -> None:
+    def __init__(
+        self,
+        arms: int,
+        max_delay: int | None,
+        block: int | None = None,
+        exploration: float = 1.5,
+    ) -> None:
         self.arms = checks.arms(arms)
         self.max_delay = delay_bound(max_delay)
         if block is None:
-            block = max(self.max_delay + 1, 10) + 1
+            block = 3 * (self.max_delay + 2)
         self.block = checks.whole_number("block", block, minimum=2)
         checks.table_size(self.arms, (self.block + 1) ** 2)
+        self.exploration = checks.positive("exploration", exploration)
         width = min(self.block, self.max_delay + 2) - 1
         self._counts = np.zeros((self.arms, width))
         self._sums = np.zeros((self.arms, width))
@@ -72,7 +81,7 @@ class ISICombUCB1(FixedLearner):
         """Return the upper confidence bound of each repeated pull by arm and delay."""
         untried = self.block * math.sqrt(1.5 * math.log(self.arms * self.block))
         tried = np.maximum(self._counts, 1)
-        bonus = np.sqrt(1.5 * math.log(max(self._rounds, 1)) / tried)
+        bonus = np.sqrt(self.exploration * math.log(max(self._rounds, 1)) / tried)
         return np.where(self._counts > 0, self._sums / tried + bonus, untried)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.kernels.confidence import upper_bounds
 from fallow.learners import restored
@@ -16,10 +17,11 @@ class JointRanking(CheckedLearner):
     """Learns which arms to take in turn, and how many, from nothing and without a horizon.
 
     Cycling over m arms pulls each of them after m rounds. So rewards are kept by arm and delay,
-    where every pull is a sample, each with an upper confidence bound at level ln t. For each m the
-    best m arms are those with the largest bounds at delay m. The cycle with the largest average
-    bound is played until one of its cells has doubled its count, and kept unless another one is
-    better by bounds. Ties go to more arms, as pulls at long delays bound those at short ones too.
+    where every pull is a sample, each with an upper confidence bound at level `exploration` ln t.
+    For each m the best m arms are those with the largest bounds at delay m. The cycle with the
+    largest average bound is played until one of its cells has doubled its count, and kept unless
+    another one is better by bounds. Ties go to more arms, as pulls at long delays bound those at
+    short ones too.
 
     Its measure is the best cycle over any m arms, which earns at least what ghost does.
 
@@ -32,6 +34,8 @@ class JointRanking(CheckedLearner):
         Number of arms, k.
     max_delay
         A bound on all delays, d_i <= max_delay; none where delays do not matter.
+    exploration
+        Scale of the confidence level.
 
     Attributes
     ----------
@@ -49,10 +53,11 @@ class JointRanking(CheckedLearner):
     Block(arms=(0, 1, 2), plays=2)
     """
 
-    def __init__(self, arms: int, max_delay: int | None) -> None:
+    def __init__(self, arms: int, max_delay: int | None, exploration: float = 1.0) -> None:
         self.max_delay = delay_bound(max_delay)
         self._cells = Cells(arms, self.max_delay)
         self.arms = self._cells.arms
+        self.exploration = checks.positive("exploration", exploration)
         self.cycle: tuple[int, ...] = ()
 
     def _check_progress(self) -> None:
@@ -63,7 +68,7 @@ class JointRanking(CheckedLearner):
 
     def _choose(self) -> Block:
         counts = self._cells.counts
-        level = math.log(max(self._cells.rounds, 2))
+        level = self.exploration * math.log(max(self._cells.rounds, 2))
         bounds = upper_bounds(counts, self._cells.sums, level)
         cycles = [_best_cycle(bounds, arms) for arms in range(len(bounds), 0, -1)]
         if self.cycle:

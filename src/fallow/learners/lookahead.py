@@ -5,13 +5,16 @@ import math
 import numpy as np
 
 from fallow import checks
-from fallow.kernels.lookahead import best_sequence
+from fallow.arrays import IntArray
+from fallow.kernels.lookahead import best_sequence, draw
 from fallow.learners import restored
 from fallow.learners.cell_rewards import delay_bound
 from fallow.learners.checked_learner import FixedLearner
-from fallow.protocol import Block, Outcome
+from fallow.protocol import Block, Outcome, own_generator
 
 MAX_DEPTH = 24
+QUICK = 10_000
+"""Sequences of pulls up to which three are planned at once if nothing else is asked for."""
 MAX_SEQUENCES = 2**24
 """Sequences of pulls that a search may have to look at, about a second's work."""
 MAX_COVARIANCES = 2**24
@@ -25,9 +28,9 @@ class Lookahead(FixedLearner):
 
     Each arm's means by delay are a Gaussian process: mean 0, variance 1, and a squared exponential
     kernel. After one pull of each arm, every `depth` rounds it plays the sequence with the largest
-    posterior mean + sqrt(2 ln((t + depth - 1)^2 k^depth (D + 1))) posterior standard deviations of
-    its total reward. Arms may repeat within a sequence. The search is exact, with the pruning of
-    their optimistic planning.
+    mean + sqrt(2 ln((t + depth - 1)^2 k^depth (D + 1))) standard deviations of its total reward,
+    noise included, as in the authors' code. Arms may repeat within a sequence. The search is exact,
+    with the pruning of their optimistic planning.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ class Lookahead(FixedLearner):
     max_delay
         A bound on all delays, D, or None if delays do not matter.
     depth
-        Pulls planned at once, d. Search takes up to k^d steps.
+        Pulls planned at once, d. Search takes up to k^d steps, so it is 3 by default for up to 21
+        arms, and 1 for more.
     length_scale
         Of the kernel, in rounds; the published experiments try 2.5, 5 and 7.5.
     noise
@@ -53,12 +57,14 @@ class Lookahead(FixedLearner):
         self,
         arms: int,
         max_delay: int | None,
-        depth: int = 3,
+        depth: int | None = None,
         length_scale: float = 5.0,
         noise: float = 0.25,
     ) -> None:
         self.arms = checks.arms(arms)
         self.max_delay = delay_bound(max_delay)
+        if depth is None:
+            depth = 3 if self.arms**3 <= QUICK else 1
         self.depth = checks.whole_number("depth", depth, minimum=1, maximum=MAX_DEPTH)
         if self.arms**self.depth > MAX_SEQUENCES:
             raise ValueError(
@@ -99,9 +105,13 @@ class Lookahead(FixedLearner):
     def _choose(self) -> Block:
         if self._rounds == 0:
             return Block(tuple(range(self.arms)))
-        delays = self._rounds - np.array(self._last)
-        pulls = best_sequence(self._means, self._covariances, delays, self.depth, self.scale)
-        return Block(tuple(pulls.tolist()))
+        return Block(tuple(self._best_sequence(self._rounds - np.array(self._last)).tolist()))
+
+    def _best_sequence(self, delays: IntArray) -> IntArray:
+        """Return the pulls that promise most, of arms that were last pulled so long ago."""
+        return best_sequence(
+            self._means, self._covariances, self.noise, delays, self.depth, self.scale
+        )
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         for arm, reward in zip(block.arms, outcome.first, strict=True):
@@ -117,3 +127,44 @@ class Lookahead(FixedLearner):
         gain = column / (column[delay - 1] + self.noise)
         mean += gain * (reward - mean[delay - 1])
         covariance -= np.outer(gain, column)
+
+
+class LookaheadThompson(Lookahead):
+    """dRGP-TS (Pike-Burke and Gruenewaelder 2019): the best `depth` pulls by a posterior draw.
+
+    As `Lookahead`, but the sequence is the best for means that are drawn from the posterior, at the
+    delays that it could meet.
+
+    Parameters
+    ----------
+    arms, max_delay, depth, length_scale, noise
+        As of `Lookahead`.
+    seed
+        Of the draws.
+
+    Examples
+    --------
+    >>> LookaheadThompson(arms=3, max_delay=2, seed=1).ask()
+    Block(arms=(0, 1, 2), plays=1)
+    """
+
+    def __init__(
+        self,
+        arms: int,
+        max_delay: int | None,
+        depth: int | None = None,
+        length_scale: float = 5.0,
+        noise: float = 0.25,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(arms, max_delay, depth, length_scale, noise)
+        self.seed = checks.seed("seed", seed)
+        self.generator = own_generator(self.seed)
+
+    def _best_sequence(self, delays: IntArray) -> IntArray:
+        waiting = delays[:, None] + np.arange(self.depth)
+        repeated = np.broadcast_to(np.arange(1, self.depth), (self.arms, self.depth - 1))
+        cells = np.minimum(np.hstack([waiting, repeated]), self.max_delay + 1) - 1
+        normals = self.generator.standard_normal(cells.shape)
+        drawn = draw(self._means, self._covariances, cells, normals)
+        return best_sequence(drawn, self._covariances, 0.0, delays, self.depth, scale=0.0)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fallow import checks
 from fallow.arrays import IntArray
 from fallow.kernels.bandits import Log, Table, observe, play_rankings, ucb_choice
 from fallow.learners import restored
@@ -17,13 +18,15 @@ from fallow.protocol import Block, Outcome
 class RankingUCB(RankingLearner, FixedLearner):
     """The paper's pi_ucb: UCB1 over the ranking policies pi_1, ..., pi_k.
 
-    A selection is two plays of the policy with the largest average + sqrt(2 ln n / n_m), where n
+    A selection is two plays of the policy with the largest average + sqrt(c ln n / n_m), where n
     counts selections; only the second play is averaged. Ties go to fewer arms. Anytime.
 
     Parameters
     ----------
     order
         The arms by decreasing baseline, which the algorithm must know: `instance.order`.
+    exploration
+        Scale of the bonus, c: 2 as in UCB1.
 
     Examples
     --------
@@ -31,8 +34,9 @@ class RankingUCB(RankingLearner, FixedLearner):
     Block(arms=(1,), plays=2)
     """
 
-    def __init__(self, order: Sequence[int] | IntArray) -> None:
+    def __init__(self, order: Sequence[int] | IntArray, exploration: float = 2.0) -> None:
         self.order = checked_order(order)
+        self.exploration = checks.positive("exploration", exploration)
         self._statistics = empty_statistics(self.arms)
 
     def _check_progress(self) -> None:
@@ -42,7 +46,8 @@ class RankingUCB(RankingLearner, FixedLearner):
             restored.equal("progress._pending.plays", self._pending.plays, 2)
 
     def _choose(self) -> Block:
-        choice = ucb_choice(self._statistics, float(self._statistics.total[0]), 2.0)
+        total = float(self._statistics.total[0])
+        choice = ucb_choice(self._statistics, total, self.exploration)
         return Block(self.order[: choice + 1], 2)
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
@@ -59,4 +64,6 @@ class RankingUCB(RankingLearner, FixedLearner):
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         order = np.array(self.order)
-        return play_rankings(table, self._statistics, order, horizon, noisy, generator, log)
+        return play_rankings(
+            table, self._statistics, order, self.exploration, horizon, noisy, generator, log
+        )

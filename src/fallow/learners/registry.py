@@ -10,6 +10,7 @@ from typing import Any
 from fallow import checks, learners, user_code
 from fallow.instance import Instance
 from fallow.learners import (
+    KLUCB,
     BayesRotation,
     CheckedLearner,
     Doubling,
@@ -47,6 +48,14 @@ def _unbounded_bayes_rotation(
     arms: int, memory: float | None = None, switching_cost: float = 0.0
 ) -> BayesRotation:
     return BayesRotation(arms, None, memory, switching_cost)
+
+
+def _kl_ucb_whittle(arms: int, max_delay: int | None, exploration: float = 1.0) -> KLUCB:
+    return KLUCB(arms, max_delay, "whittle", exploration)
+
+
+def _kl_ucb_greedy(arms: int, max_delay: int | None, exploration: float = 1.0) -> KLUCB:
+    return KLUCB(arms, max_delay, "greedy", exploration)
 
 
 def _rank_then_cut(
@@ -93,7 +102,7 @@ def _exported() -> dict[str, type[CheckedLearner]]:
         name: each
         for name, each in classes.items()
         if isinstance(each, type) and issubclass(each, CheckedLearner)
-        if each not in (CheckedLearner, Follow)
+        if each not in (CheckedLearner, Follow, KLUCB)
     }
 
 
@@ -104,6 +113,8 @@ LEARNERS: Mapping[str, Callable[..., CheckedLearner]] = MappingProxyType(
         "doubling": _doubling,
         "rotation-unbounded": _unbounded_rotation,
         "bayes-rotation-unbounded": _unbounded_bayes_rotation,
+        "kl-ucb-whittle": _kl_ucb_whittle,
+        "kl-ucb-greedy": _kl_ucb_greedy,
         "ghost": _following(ghost),
         "greedy": _following(greedy),
         "whittle": _following(whittle),

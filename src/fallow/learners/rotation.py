@@ -4,12 +4,9 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-import numpy as np
-
 from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.confidence import upper_bounds
-from fallow.kernels.playing import pulls_until_growth
 from fallow.learners.cell_learner import CellLearner
 from fallow.planners import HEURISTICS
 from fallow.planners.cycle import Plan
@@ -20,8 +17,6 @@ from fallow.protocol import Block, Outcome
 
 START = 8
 """The bound on delays where none is told, until rounds or evidence ask for a longer one."""
-GROWTH = 1.0
-"""Share of its samples by which some cell grows in an epoch: it doubles."""
 
 
 def _check_reach(arms: int, max_delay: int | None) -> None:
@@ -105,14 +100,7 @@ class Rotation(CellLearner):
     def _choose(self) -> Block:
         counts, sums = self._folded()
         table = self._tilted(upper_bounds(counts, sums, self.level))
-        block = self._play(table, self._plan(table), counts, GROWTH)
-        # In the first play an arm's first pull may fall into another cell than planned.
-        if block.plays == 2 and self.switching_cost == 0:
-            cycle = np.array(block.arms)
-            pulls = pulls_until_growth(counts, self._delays(), cycle, GROWTH)
-            if pulls > 0:
-                return Block(block.arms[:pulls])
-        return block
+        return self._until_doubling(table, self._plan(table))
 
     def _plan(self, table: Instance) -> Plan:
         if self.planner == "auto":
