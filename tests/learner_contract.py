@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fallow import BanditRanker, Block, LowSwitch, Outcome, Rotation, catalog
+from fallow import BanditRanker, BayesRotation, Block, LowSwitch, Outcome, Rotation, catalog
 from fallow.learners import RankingUCB2, RankThenCut, SlidingWindowUCB, UCBGreedy
 from fallow.learners.registry import LEARNERS, learner_factory
 
@@ -22,6 +22,8 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "calibrated bandit-ranker": lambda: BanditRanker(4, max_delay=3, budget=2000),
     "frugal bandit-ranker": lambda: BanditRanker(4, max_delay=3, frugal=True),
     "rotation with costs": lambda: Rotation(4, switching_cost=1.0, planner="whittle"),
+    "bayes-rotation with costs": lambda: BayesRotation(4, switching_cost=1.0),
+    "forgetful bayes-rotation": lambda: BayesRotation(4, max_delay=3, memory=100),
     "forgetful sliding-window-ucb": lambda: SlidingWindowUCB(4, window=50),
     "blocked ucb-greedy": lambda: UCBGreedy(4, delays=[9, 7, 6, 8]),
 }

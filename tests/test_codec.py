@@ -190,7 +190,8 @@ def test_what_was_not_written_here_is_refused(value: Any) -> None:
         ),
         (
             {"_cells": {"Cells": {}}},
-            "progress._cells must hold counts, sums, memory, rounds, _last, got nothing",
+            "progress._cells must hold counts, sums, first_counts, first_sums, memory, rounds, "
+            "_last, got nothing",
         ),
         (
             {"luck": 7},

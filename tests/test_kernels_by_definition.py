@@ -200,7 +200,6 @@ def test_what_is_worth_nothing_has_a_price_of_zero() -> None:
 
 def test_where_every_reward_was_the_same_bounds_are_exact() -> None:
     assert confidence.upper_bound(7, 1.0, 2.0) == 1
-    assert confidence.lower_bound(7, 0.0, 2.0) == 0
     assert confidence.upper_bound(0, 0.0, 2.0) == 1
     for level in (2e-13, 0.1, 3.0, 300.0):
         upper = confidence.upper_bound(2, 0.0, level)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from fallow.arrays import FloatArray
-from fallow.kernels import compiled, tiered
+from fallow.kernels import tiered
 
 
 @tiered(lambda: 1)
@@ -42,15 +42,6 @@ def upper_bound(count: float, average: float, level: float) -> float:
     return float(bound)
 
 
-@compiled
-def lower_bound(count: float, average: float, level: float) -> float:
-    """Return the smallest mean q with count * divergence(average, q) <= level; 0 without samples.
-
-    A reward x with mean q is as likely as 1 - x with mean 1 - q.
-    """
-    return 1 - upper_bound(count, 1 - average, level)
-
-
 @tiered(lambda counts: 2 * counts.size * counts.shape[1])
 def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArray:
     """Return an upper confidence bound for each cell of a table by arm and delay.
@@ -78,23 +69,32 @@ def upper_bounds(counts: FloatArray, sums: FloatArray, level: float) -> FloatArr
     return bounds
 
 
-@tiered(lambda counts: 100 * counts.size)
+@tiered(lambda counts: 2 * counts.size)
 def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
-    """Tell whether some arm pays significantly less at sooner columns than at later ones."""
+    """Tell whether arms pay significantly less at sooner columns than at later ones.
+
+    The test of Mantel and Haenszel (1959) for each place to part the columns: given an arm's
+    rewards, those of its later pulls are a draw without replacement if the column does not matter.
+    What they exceed its expectation by is added up over arms, and has a chance of at most
+    exp(-level) by Bernstein's inequality if the sum is as large as is asked for here.
+    """
     arms, width = counts.shape
+    whole, earned = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
-        sooner, earned = 0.0, 0.0
-        later, rest = 0.0, 0.0
         for column in range(width):
-            later += counts[arm, column]
-            rest += sums[arm, column]
-        for column in range(width - 1):
-            sooner += counts[arm, column]
-            earned += sums[arm, column]
-            later -= counts[arm, column]
-            rest -= sums[arm, column]
-            if sooner > 0 and later > 0 and earned * later < rest * sooner:
-                below = upper_bound(sooner, earned / sooner, level)
-                if below < lower_bound(later, rest / later, level):
-                    return True
+            whole[arm] += counts[arm, column]
+            earned[arm] += sums[arm, column]
+    later, rest = np.zeros(arms), np.zeros(arms)
+    for column in range(width - 1, 0, -1):
+        excess, variance = 0.0, 0.0
+        for arm in range(arms):
+            later[arm] += counts[arm, column]
+            rest[arm] += sums[arm, column]
+            count, average = whole[arm], earned[arm] / max(whole[arm], 1.0)
+            if count > 1 and 0 < later[arm] < count:
+                excess += rest[arm] - later[arm] * average
+                spread = later[arm] * (count - later[arm]) / (count - 1)
+                variance += spread * average * (1 - average)
+        if excess > 0 and excess * excess > 2 * level * (variance + excess / 3):
+            return True
     return False

@@ -1,5 +1,7 @@
 """Paths through the delay vectors: following an index, and beam search; both within limits."""
 
+from heapq import heapify, heappop, heapreplace
+
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
@@ -186,6 +188,21 @@ def _state_mark(limits: Limits, past: Past) -> np.uint64:
     return mark
 
 
+@compiled
+def _rank(merits: FloatArray, best: IntArray) -> None:
+    """Write the arms of most merit into `best`, the first of equals first."""
+    filled = 0
+    for arm in range(len(merits)):
+        if filled == len(best) and merits[arm] <= merits[best[filled - 1]]:
+            continue
+        filled = min(filled + 1, len(best))
+        place = filled - 1
+        while place > 0 and merits[arm] > merits[best[place - 1]]:
+            best[place] = best[place - 1]
+            place -= 1
+        best[place] = arm
+
+
 @tiered(lambda means, rounds, width, branches: 8 * rounds * width * (len(means) + branches))
 def beam_path(
     means: FloatArray,
@@ -220,6 +237,11 @@ def beam_path(
     candidates = np.empty(width * branches, np.int64)
     marks = np.empty(width * branches, np.uint64)
     merits = np.empty(arms)
+    ranked = np.empty(branches, np.int64)
+    cell_marks = np.empty((arms, rested), np.uint64)
+    for arm in range(arms):
+        for delay in range(1, rested + 1):
+            cell_marks[arm, delay - 1] = _mark(arm, delay)
     most_urgent = NEVER
     kept, whole = 1, branches == arms
     for now in range(rounds):
@@ -233,25 +255,32 @@ def beam_path(
             for arm in range(arms):
                 aged = min(delays[node, arm] + 1, rested)
                 waiting += later[arm, aged - 1]
-                mark ^= _mark(arm, aged)
+                mark ^= cell_marks[arm, aged - 1]
                 net = means[arm, delays[node, arm] - 1] - price
                 merits[arm] = net + later[arm, 0] - later[arm, aged - 1]
                 if limits.bind and not _may_pull(limits, past, most_urgent, arm):
                     merits[arm] = -np.inf
+            _rank(merits, ranked)
             for branch in range(branches):
-                best = merits.argmax()
+                best = ranked[branch]
                 place = node * branches + branch
                 candidates[place] = best
                 scores[place] = waiting + merits[best]
                 aged = min(delays[node, best] + 1, rested)
-                marks[place] = mark ^ _mark(best, aged) ^ _mark(best, 1)
-                merits[best] = -np.inf
-        ranked = np.argsort(-scores[: kept * branches], kind="mergesort")  # ties in order
+                marks[place] = mark ^ cell_marks[best, aged - 1] ^ cell_marks[best, 0]
+        # Those of a node stand in order, so the best of all is always the next of some node.
+        heads = [(-scores[node * branches], node * branches) for node in range(kept)]
+        heapify(heads)
         seen = set(marks[:0])
         kept = 0
-        for place in ranked:
-            if scores[place] == -np.inf:
+        while len(heads) > 0:
+            negative, place = heads[0]
+            if negative == np.inf:
                 break
+            if (place + 1) % branches > 0:
+                heapreplace(heads, (-scores[place + 1], place + 1))
+            else:
+                heappop(heads)
             if not limits.bind and marks[place] in seen:
                 continue
             if kept == width:
@@ -259,10 +288,10 @@ def beam_path(
                 break
             node, arm = place // branches, candidates[place]
             next_delays[kept] = delays[node]
-            next_waited[kept] = waited[node]
-            next_recent[kept] = recent[node]
             mark = marks[place]
             if limits.bind:
+                next_waited[kept] = waited[node]
+                next_recent[kept] = recent[node]
                 past = Past(next_delays[kept], next_waited[kept], next_recent[kept])
                 _pass_round(limits, past, rested, arm)
                 mark = _state_mark(limits, past)

@@ -88,6 +88,7 @@ def _filter(likely: FloatArray, lanes: Lanes, evidence: FloatArray, tails: Float
     count = len(vanish)
     norm, scale = np.zeros(count), np.empty(count)
     higher, mass = np.empty(count), np.empty(count)
+    stay, fall = np.empty(count), np.empty(count)
     for level in range(size):
         for lane in range(count):
             tails[0, level, lane] = start[level, lane] * likely[0, level]
@@ -98,14 +99,14 @@ def _filter(likely: FloatArray, lanes: Lanes, evidence: FloatArray, tails: Float
             evidence[lane] += math.log(norm[lane])
             scale[lane] = 1 / norm[lane]
             norm[lane] = higher[lane] = mass[lane] = 0.0
+            stay[lane] = 1 - step[lane] - leaps[lane]
+            fall[lane] = step[lane] * (1 - vanish[lane])
         before, now = tails[column - 1], tails[column]
         for level in range(size - 1, 0, -1):
             for lane in range(count):
                 here = before[level, lane] * scale[lane]
-                stays = (1 - step[lane] - leaps[lane]) * here
-                falls = step[lane] * (1 - vanish[lane]) * higher[lane]
-                arrives = start[level, lane] * (falls + leaps[lane])
-                now[level, lane] = likely[column, level] * (stays + arrives)
+                arrives = start[level, lane] * (fall[lane] * higher[lane] + leaps[lane])
+                now[level, lane] = likely[column, level] * (stay[lane] * here + arrives)
                 norm[lane] += now[level, lane]
                 higher[lane] += here * inverse[level, lane]
                 if level > 1:
@@ -132,6 +133,7 @@ def _smooth(likely: FloatArray, lanes: Lanes, tails: FloatArray) -> None:
     ahead, later = np.empty((size, count)), np.ones((size, count))
     norm, scale = np.empty(count), np.empty(count)
     lower, anywhere = np.empty(count), np.empty(count)
+    stay, fall, none = np.empty(count), np.empty(count), np.empty(count)
     for column in range(columns - 1, -1, -1):
         now = tails[column]
         for lane in range(count):
@@ -152,17 +154,18 @@ def _smooth(likely: FloatArray, lanes: Lanes, tails: FloatArray) -> None:
         step = steps[column - 1]
         for lane in range(count):
             scale[lane] = 1 / anywhere[lane]
-            stays = (1 - leaps[lane]) * ahead[0, lane]
-            later[0, lane] = stays * scale[lane] + leaps[lane]
-            stays = (1 - step[lane] - leaps[lane]) * ahead[1, lane]
-            later[1, lane] = (stays + step[lane] * ahead[0, lane]) * scale[lane] + leaps[lane]
+            stay[lane] = 1 - step[lane] - leaps[lane]
+            fall[lane] = step[lane] * (1 - vanish[lane])
+            none[lane] = step[lane] * vanish[lane] * ahead[0, lane]
+            later[0, lane] = (1 - leaps[lane]) * ahead[0, lane] * scale[lane] + leaps[lane]
+            total = stay[lane] * ahead[1, lane] + step[lane] * ahead[0, lane]
+            later[1, lane] = total * scale[lane] + leaps[lane]
         for level in range(2, size):
             for lane in range(count):
                 lower[lane] += start[level - 1, lane] * ahead[level - 1, lane]
-                falls = (1 - vanish[lane]) * lower[lane] * inverse[level, lane]
-                falls += vanish[lane] * ahead[0, lane]
-                stays = (1 - step[lane] - leaps[lane]) * ahead[level, lane]
-                later[level, lane] = (stays + step[lane] * falls) * scale[lane] + leaps[lane]
+                total = stay[lane] * ahead[level, lane] + none[lane]
+                total += fall[lane] * lower[lane] * inverse[level, lane]
+                later[level, lane] = total * scale[lane] + leaps[lane]
 
 
 @tiered(lambda arms, posterior: 20 * len(arms) * posterior.rising[0].size)

@@ -19,8 +19,6 @@ from fallow.protocol import Block, Outcome
 
 START = 30
 """The bound on delays where none is told, until rounds or evidence ask for a longer one."""
-EVIDENCE = 0.5
-"""Times ln t, the level of confidence at which a bound on delays is found too short."""
 GROWTH = 0.25
 """Share of its samples by which some cell grows in an epoch."""
 OPTIMISM = 2.0
@@ -151,4 +149,4 @@ class BayesRotation(CellLearner):
             self._then = None
         if self._beliefs is not None:
             self._beliefs.forget(range(self.arms) if self.memory is not None else block.arms)
-        self._credit(block, outcome, EVIDENCE * math.log(max(self._cells.rounds, 2)))
+        super()._learn(block, outcome)

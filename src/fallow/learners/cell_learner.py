@@ -1,5 +1,7 @@
 """What learners share that plan over cells of arm and delay."""
 
+import math
+
 import numpy as np
 
 from fallow import checks
@@ -127,16 +129,17 @@ class CellLearner(FixedLearner):
         better = plan.gain - gain(table, self._cycle)
         return better * self._cells.rounds <= self.switching_cost
 
-    def _credit(self, block: Block, outcome: Outcome, level: float) -> None:
+    def _learn(self, block: Block, outcome: Outcome) -> None:
         """Enter what a block earned, and extend a bound on delays that is in doubt.
 
-        It is doubled where an arm past it pays less than after longer rest, at this level of
-        confidence. Arms that never rest longer show nothing, so it grows without evidence too.
+        It is doubled where arms past it pay significantly less than after longer rest. Arms that
+        never rest longer show nothing, so it grows without evidence too.
         """
         self._cells.credit(block, outcome)
         if self.max_delay is not None:
             return
         beyond = slice(self._bound, None)
+        level = math.log(max(self._cells.rounds, 2))
         short = rises(self._cells.counts[:, beyond], self._cells.sums[:, beyond], level)
         bound = max(2 * self._bound if short else self._bound, _least_bound(self._cells.rounds))
         if bound > self._bound:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fallow import checks
+from fallow.arrays import FloatArray
 from fallow.learners import restored
 from fallow.protocol import Block, Outcome
 
@@ -34,6 +35,8 @@ class Cells:
     ----------
     counts, sums
         Tables of shape (arms, max_delay + 1).
+    first_counts, first_sums
+        What first pulls add to the last column, by arm.
     rounds
         Pulls so far.
 
@@ -54,6 +57,8 @@ class Cells:
         checks.table_size(arms, max_delay + 1)
         self.counts = np.zeros((arms, max_delay + 1))
         self.sums = np.zeros((arms, max_delay + 1))
+        self.first_counts = np.zeros(arms)
+        self.first_sums = np.zeros(arms)
         self.memory = memory
         self.rounds = 0
         self._last = [-max_delay - 1] * arms
@@ -67,6 +72,12 @@ class Cells:
             restored.equal(f"{field}rounds", self.rounds, int(self.counts.sum()))
         else:
             restored.whole_number(f"{field}rounds", self.rounds, math.floor(self.counts.sum()))
+        firsts = self.first_counts, self.first_sums
+        restored.rewards(f"{field}first_", *firsts, (arms,), whole=memory is None)
+        rested = self.counts[:, -1] + restored.SLACK
+        if (self.first_counts > np.minimum(rested, 1)).any():
+            rule = "no more than the pulls of rested arms, and one an arm"
+            raise ValueError(f"{field}first_counts must be {rule}, got {self.first_counts}")
         restored.last_pulls(f"{field}_last", self._last, arms, width, self.rounds)
 
     @property
@@ -87,8 +98,8 @@ class Cells:
         """Enter what a block earned in the cells that it pulled."""
         if self.memory is not None:
             fading = math.exp(-block.pulls / self.memory)
-            self.counts *= fading
-            self.sums *= fading
+            for table in (self.counts, self.sums, self.first_counts, self.first_sums):
+                table *= fading
         self._pull(block.arms, outcome.first, times=1)
         if block.plays > 1:
             self._pull(block.arms, outcome.rest, times=block.plays - 1)
@@ -101,6 +112,9 @@ class Cells:
     def _pull(self, arms: tuple[int, ...], rewards: Any, times: int) -> None:
         width = self.counts.shape[1]
         for arm, reward in zip(arms, rewards, strict=True):
+            if self._last[arm] < 0:
+                self.first_counts[arm] += times
+                self.first_sums[arm] += reward
             cell = arm, min(self.rounds - self._last[arm], width) - 1
             self.counts[cell] += times
             self.sums[cell] += reward
@@ -108,10 +122,20 @@ class Cells:
             self.rounds += 1
 
     def widen(self, max_delay: int) -> None:
-        """Tell more delays apart from now on; pulls so far stay with the shortest of theirs."""
+        """Tell more delays apart from now on.
+
+        First pulls stay with the longest delays, and others with the shortest they may have had.
+        """
         arms, width = self.counts.shape
         checks.table_size(arms, max_delay + 1)
         more = max_delay + 1 - width
-        self.counts = np.pad(self.counts, ((0, 0), (0, more)))
-        self.sums = np.pad(self.sums, ((0, 0), (0, more)))
+        self.counts = _widened(self.counts, self.first_counts, more)
+        self.sums = _widened(self.sums, self.first_sums, more)
         self._last = [last - more if last < 0 else last for last in self._last]
+
+
+def _widened(table: FloatArray, firsts: FloatArray, more: int) -> FloatArray:
+    wider = np.pad(table, ((0, 0), (0, more)))
+    wider[:, -more - 1] -= firsts
+    wider[:, -1] += firsts
+    return wider

@@ -8,7 +8,7 @@ from fallow.kernels.isotone import isotone
 from fallow.learners.cell_learner import CellLearner
 from fallow.learners.cell_rewards import delay_bound
 from fallow.planners.online import plan_online
-from fallow.protocol import Block, Outcome, own_generator
+from fallow.protocol import Block, own_generator
 
 
 class PSRL(CellLearner):
@@ -58,6 +58,3 @@ class PSRL(CellLearner):
     def _choose(self) -> Block:
         table = self._draw()
         return self._until_doubling(table, plan_online(table, self._cells.rounds))
-
-    def _learn(self, block: Block, outcome: Outcome) -> None:
-        self._cells.credit(block, outcome)

@@ -13,7 +13,7 @@ from fallow.planners.cycle import Plan
 from fallow.planners.online import plan_online
 from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plan import MAX_STATES
-from fallow.protocol import Block, Outcome
+from fallow.protocol import Block
 
 START = 8
 """The bound on delays where none is told, until rounds or evidence ask for a longer one."""
@@ -106,6 +106,3 @@ class Rotation(CellLearner):
         if self.planner == "auto":
             return plan_online(table, self._cells.rounds)
         return PLANNERS[self.planner](table)
-
-    def _learn(self, block: Block, outcome: Outcome) -> None:
-        self._credit(block, outcome, self.level)
