@@ -184,7 +184,7 @@ def test_what_is_kept_of_an_arm_is_what_would_be_computed_anew() -> None:
     counts, sums = np.zeros((3, 4)), np.zeros((3, 4))
     kept = Beliefs(3, 4)
     for _ in range(20):
-        arm, column = generator.integers(3), generator.integers(4)
+        arm, column = int(generator.integers(3)), generator.integers(4)
         counts[arm, column] += 1
         sums[arm, column] += generator.integers(2)
         kept.forget([arm])

@@ -98,9 +98,7 @@ class BayesRotation(CellLearner):
         counts, sums = self._folded()
         if self._beliefs is None or self._beliefs.shape != counts.shape:
             self._beliefs = Beliefs(*counts.shape)
-        rounds: float = self._cells.rounds
-        if self.memory is not None:
-            rounds = min(rounds, self.memory)
+        rounds = self._cells.remembered
         odds = OPTIMISM * math.pow(rounds, 1 / 3)
         odds_by_cell = odds + CURIOSITY * rounds / (counts.size * (counts + 1))
         return self._beliefs.upper_quantiles(counts, sums, 1 / (1 + odds_by_cell))
@@ -111,7 +109,7 @@ class BayesRotation(CellLearner):
         counts, _ = self._folded()
         table = self._tilted(self.indices())
         if self.switching_cost > 0:
-            plan = plan_online(table, self._cells.rounds)
+            plan = plan_online(table, self._cells.remembered)
             return self._play(table, plan, counts, GROWTH)
         width = counts.shape[1]
         path, _, _ = beam_from(table, self._delays(), SOON * width, WIDTH)
@@ -134,7 +132,7 @@ class BayesRotation(CellLearner):
         if block is not None:
             return block
         plan = certify(table, cycle, "beam")
-        better = exact_online(table, plan, self._cells.rounds)
+        better = exact_online(table, plan, self._cells.remembered)
         if better is not plan:
             return self._play(table, better, counts, GROWTH)
         plays = plays_until_growth(counts, cycle, own_delays(cycle, self.arms), GROWTH)

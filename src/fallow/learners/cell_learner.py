@@ -127,7 +127,7 @@ class CellLearner(FixedLearner):
         if not self._cycle or self.switching_cost == 0:
             return False
         better = plan.gain - gain(table, self._cycle)
-        return better * self._cells.rounds <= self.switching_cost
+        return better * self._cells.remembered <= self.switching_cost
 
     def _learn(self, block: Block, outcome: Outcome) -> None:
         """Enter what a block earned, and extend a bound on delays that is in doubt.

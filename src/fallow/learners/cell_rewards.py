@@ -90,6 +90,11 @@ class Cells:
         """The longest delay that is told apart from all longer ones."""
         return self.counts.shape[1] - 1
 
+    @property
+    def remembered(self) -> float:
+        """Rounds that count: all so far, but no more than the memory."""
+        return self.rounds if self.memory is None else min(self.rounds, self.memory)
+
     def delays(self) -> list[int]:
         """Return the rounds since each arm was pulled, as of the next pull; at most D + 1."""
         return [min(self.rounds - last, self.counts.shape[1]) for last in self._last]

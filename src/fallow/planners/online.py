@@ -17,7 +17,7 @@ SIZE_PER_REWARD = 4
 """Cells for more planners, delay vectors for the exact one, that an expected reward pays for."""
 
 
-def plan_online(instance: Instance, rounds: int) -> Plan:
+def plan_online(instance: Instance, rounds: float) -> Plan:
     """Return a plan whose search was worth its work after so many rounds of learning.
 
     A plan is played for about as many rounds as were played before. In these a better one can earn
@@ -47,7 +47,7 @@ def plan_online(instance: Instance, rounds: int) -> Plan:
     return max(quick, *others, key=lambda plan: plan.gain)
 
 
-def exact_online(instance: Instance, plan: Plan, rounds: int) -> Plan:
+def exact_online(instance: Instance, plan: Plan, rounds: float) -> Plan:
     """Return the optimum if it is within reach and worth its work after so many rounds, or a plan.
 
     Examples
@@ -60,7 +60,7 @@ def exact_online(instance: Instance, plan: Plan, rounds: int) -> Plan:
     return optimal(instance) if within_reach(instance, states) else plan
 
 
-def _affordable(plan: Plan, rounds: int) -> int:
+def _affordable(plan: Plan, rounds: float) -> int:
     """Return the size of a search that is worth its work: none if nothing is left to be found."""
     if plan.certificate >= PROVED:
         return 0
