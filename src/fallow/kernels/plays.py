@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from fallow.kernels import tiered
 
 LEAST = 1e-12
@@ -19,17 +19,21 @@ def follow_plays(
     edges: FloatArray,
     origins: FloatArray,
     count: int,
-) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """Return for each play its delay, the plays since the arm's last one, and those in its window.
+) -> tuple[Int32Array, Int32Array, Int32Array, BoolArray]:
+    """Return for each play its delay, and what is known of the plays before it.
+
+    These are the plays since the arm's last one, those in the window, and whether that is whole.
 
     The user's plays are those from `starts[user]` on, and before `origins[user]` nothing is known
     of them. A delay is the number of the edge, counted from 1, that the elapsed time does not
     exceed, one more where it exceeds all, and 0 where it is unknown. Plays since the last one are 0
-    where the log has none. The window holds the earlier plays that are not past the last edge.
+    where the log has none. The window holds the earlier plays that are not past the last edge; it
+    is whole where it does not reach back to the origin.
     """
     delays = np.zeros(arms.size, np.int32)
     gaps = np.zeros(arms.size, np.int32)
     windows = np.zeros(arms.size, np.int32)
+    whole = np.zeros(arms.size, np.bool_)
     last = np.full(count, -1, np.int64)
     for user in range(starts.size - 1):
         start, stop = starts[user], starts[user + 1]
@@ -38,15 +42,16 @@ def follow_plays(
             while times[play] - times[first] > edges[-1]:
                 first += 1
             windows[play] = play - first
+            whole[play] = times[play] - origins[user] > edges[-1]
             before = last[arms[play]]
             if before >= start:
                 gaps[play] = play - before
                 elapsed = times[play] - times[before]
                 delays[play] = 1 + np.searchsorted(edges, elapsed)
-            elif times[play] - origins[user] > edges[-1]:
+            elif whole[play]:
                 delays[play] = 1 + edges.size
             last[arms[play]] = play
-    return delays, gaps, windows
+    return delays, gaps, windows, whole
 
 
 @tiered(lambda arms, lags: 4 * arms.size * lags)

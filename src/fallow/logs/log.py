@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from fallow.kernels.plays import follow_plays
 from fallow.logs.clock import pace, round_edges, rounds, time_edges, time_spans
 from fallow.logs.columns import Values, names_of, numbers_of, times_of
@@ -210,10 +210,10 @@ class Log:
     def _follow(self, times: FloatArray, origins: FloatArray, max_delay: float | None) -> None:
         """Look how long delays are to see which ones to tell apart, then sort them."""
 
-        def follow(edges: FloatArray) -> tuple[Int32Array, Int32Array, Int32Array]:
+        def follow(edges: FloatArray) -> tuple[Int32Array, Int32Array, Int32Array, BoolArray]:
             return follow_plays(self.starts, self.arms, times, edges, origins, len(self.names))
 
-        _, gaps, _ = follow(np.array([np.inf]))
+        _, gaps, _, _ = follow(np.array([np.inf]))
         again = np.flatnonzero(gaps)
         elapsed = times[again]
         elapsed -= times[again - gaps[again]]
@@ -223,8 +223,7 @@ class Log:
         else:
             edges = time_edges(elapsed, max_delay)
         self.max_delay, self.longest = edges.size, float(edges[-1])
-        self.delays, self.gaps, self.windows = follow(edges)
-        self.whole = times - np.repeat(origins, np.diff(self.starts)) > edges[-1]
+        self.delays, self.gaps, self.windows, self.whole = follow(edges)
         if in_rounds:
             self.spans = np.arange(1.0, self.max_delay + 2)
         else:

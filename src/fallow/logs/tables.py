@@ -6,13 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from fallow.arrays import FloatArray
+from fallow.arrays import BoolArray, FloatArray
 from fallow.kernels.isotone import isotone
 from fallow.logs.evidence import Evidence, sums_by
-
-BoolArray = npt.NDArray[np.bool_]
 
 FOLDS = 3
 """Parts of the users, each of which judges what was fitted on the others."""
