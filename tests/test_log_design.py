@@ -1,10 +1,14 @@
 """Simulated logs are what they claim to be, and experiments designed on them have their power."""
 
+import json
+
 import numpy as np
 import pytest
+from helpers import run_command, runner
 
 from benchmarks.log_tables import strong_table
 from fallow import Instance
+from fallow.cli import app
 from fallow.logs import design, rest_matters, simulate_log
 from fallow.logs.design import _instance
 from fallow.logs.simulated import BEHAVIOURS, HIGHEST, LOWEST, true_means
@@ -102,3 +106,27 @@ def test_mistakes_are_named(change: dict[str, float], message: str) -> None:
     given = {"arms": 5, "max_delay": 4, "effect": 0.2, "users": 20, "rounds": 20, **change}
     with pytest.raises(ValueError, match=message):
         design(**given)  # type: ignore[arg-type]
+
+
+def options(**given: float) -> list[str]:
+    """Return arguments as they are typed."""
+    return [word for name, value in given.items() for word in (f"--{name}", str(value))]
+
+
+def test_a_design_is_told_as_text_and_as_json() -> None:
+    found = design(5, 4, 0.2, users=60, rounds=60, runs=20)
+    words = options(arms=5, **{"max-delay": 4}, effect=0.2, users=60, rounds=60, runs=20)
+    lines = run_command("design", *words).splitlines()
+    assert lines[-1] == str(found)
+    shares = [f"{each.share:.0%}" for each in found.powers]
+    assert [line.split()[0] for line in lines[1:-1]] == shares
+    told = json.loads(run_command("design", *words, "--json"))
+    assert (told["share"], told["propensity"]) == (found.share, found.propensity)
+    assert [each["value"] for each in told["powers"]] == [each.power.value for each in found.powers]
+
+
+def test_a_design_that_is_none_is_refused_in_one_line() -> None:
+    words = options(arms=1, **{"max-delay": 4}, effect=0.2, users=60, rounds=60)
+    result = runner.invoke(app, ["design", *words])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "fallow: --arms must be a whole number >= 2, got 1\n"
