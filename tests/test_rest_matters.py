@@ -26,15 +26,18 @@ def two_stage_least_squares(log: Log) -> tuple[float, float]:
     assert log.propensity is not None
     assert log.propensities is not None
     users = np.repeat(np.arange(log.users), np.diff(log.starts))
-    recency = []
+    recency, usual = [], []
+    average, lags = log.propensities.mean(axis=0), log.max_delay
     for play, arm in enumerate(log.arms):
+        before = log.propensities[log.starts[users[play]] : max(play - lags, 0), arm]
+        usual.append((before.sum() + lags * average[arm]) / (before.size + lags))
         earlier = [
             (float(log.arms[play - lag] == arm) - log.propensities[play - lag, arm]) / lag
             for lag in range(1, log.max_delay + 1)
             if play - lag >= log.starts[users[play]]
         ]
         recency.append(sum(earlier))
-    weights = log.propensities.mean(axis=0)[log.arms] / log.propensity
+    weights = usual / log.propensity
     dummies = np.eye(len(log.names))[log.arms]
     regressors = np.column_stack([np.log(log.spans[log.delays - 1]), dummies])
     instruments = np.column_stack([recency, dummies])

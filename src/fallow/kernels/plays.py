@@ -87,6 +87,31 @@ def chance_of_recency(
     return recency
 
 
+@tiered(lambda arms, average: 4 * arms.size * average.size)
+def usual_propensity(
+    starts: IntArray, arms: Int32Array, propensities: FloatArray, average: FloatArray, lags: int
+) -> FloatArray:
+    """Return for each play its arm's average propensity with the user, but for the last plays.
+
+    These are `lags`; the average over all users counts as so many plays more. Where propensities
+    are not known, what was played stands for them.
+    """
+    usual = np.zeros(arms.size)
+    total = np.zeros(average.size)
+    for user in range(starts.size - 1):
+        start = starts[user]
+        total[:] = lags * average
+        for play in range(start, starts[user + 1]):
+            past = play - lags - 1
+            if past >= start:
+                if propensities.shape[0] > 0:
+                    total += propensities[past]
+                else:
+                    total[arms[past]] += 1.0
+            usual[play] = total[arms[play]] / (max(past - start + 1, 0) + lags)
+    return usual
+
+
 @tiered(lambda arms, windows: 4 * arms.size + 4 * int(windows.sum()))
 def log_window_weights(
     starts: IntArray,

@@ -10,7 +10,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.intervals import LEVEL, student_quantile, student_tails
-from fallow.kernels.plays import chance_of_recency
+from fallow.kernels.plays import chance_of_recency, usual_propensity
 from fallow.logs.evidence import (
     ALIKE,
     FEWEST,
@@ -187,7 +187,8 @@ def _instrumented(log: Log) -> tuple[IntArray, _Sums]:
     evidence = Evidence(log, weighted=False)
     plays, arms = evidence.plays, log.arms[evidence.plays].astype(np.int64)
     average = chances.mean(axis=0) if len(chances) else log.shares
-    weights = average[arms] / log.propensity[plays]
+    usual = usual_propensity(log.starts, log.arms, chances, average, min(lags, MOST_LAGS))
+    weights = usual[plays] / log.propensity[plays]
     total = sums_by(arms, weights, len(log.names))
 
     def centred(values: FloatArray) -> FloatArray:
