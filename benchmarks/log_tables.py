@@ -1,8 +1,8 @@
-"""Tables of which logs are simulated: without an effect of rest, with a weak and a strong one."""
+"""Tables of which logs are simulated, and what else tests and benchmarks of logs share."""
 
 import numpy as np
 
-from fallow import Instance
+from fallow import Instance, Learner, Log, Outcome
 from fallow.arrays import FloatArray
 
 ARMS, MAX_DELAY = 10, 8
@@ -24,6 +24,29 @@ def strong_table(seed: int) -> Instance:
     delays = np.random.default_rng(seed).integers(1, MAX_DELAY + 1, ARMS)
     lost = [0.7 * 0.8**age for age in range(MAX_DELAY)]
     return Instance.b2dep(_levels(seed)[:, 0], delays, lost)
+
+
+def without_propensities(log: Log) -> Log:
+    """Return the log as if nobody had noted the propensities."""
+    bare = log.part(np.arange(log.users))
+    bare.propensity = bare.propensities = None
+    return bare
+
+
+def replay(log: Log, learner: Learner, horizon: int) -> float:
+    """Take the log's rewards whenever it played the arm that the learner asks for.
+
+    This is right for ordinary bandits, and wrong here: the delays are the log's.
+    """
+    total, rounds = 0.0, 0
+    for arm, reward in zip(log.arms.tolist(), log.rewards.tolist(), strict=True):
+        block = learner.ask()  # the same until it is told
+        if block.arms == (arm,):
+            learner.tell(block, Outcome((reward,), (0.0,)))
+            total, rounds = total + reward, rounds + 1
+        if rounds == horizon:
+            break
+    return total / rounds
 
 
 def _levels(seed: int) -> FloatArray:

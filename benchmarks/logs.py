@@ -6,9 +6,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import polars
 
-from benchmarks.log_tables import null_table, strong_table, weak_table
+from benchmarks.log_tables import (
+    null_table,
+    replay,
+    strong_table,
+    weak_table,
+    without_propensities,
+)
 from benchmarks.section import Section
-from fallow import Instance, Log, Outcome, gain, plan, simulate
+from fallow import Instance, Log, gain, plan, simulate
 from fallow.arrays import FloatArray
 from fallow.catalog import random_geometric
 from fallow.intervals import estimate
@@ -23,12 +29,6 @@ RUNS = 400
 FEWER = 100
 """Runs where each is long or needs plans."""
 CONFOUNDED = ("uniform", "taste", "recommender", "momentum")
-
-
-def without_propensities(log: Log) -> Log:
-    bare = log.part(np.arange(log.users))
-    bare.propensity = bare.propensities = None
-    return bare
 
 
 def logs(
@@ -169,7 +169,8 @@ def measure_learners() -> Section:
             runs = [simulate(truth, ThompsonSampling(10, seed=run), 300, run) for run in range(40)]
             expected = np.mean([float(run.expected_reward(300)) for run in runs]) / 300
             by_queues.append(value(log, ThompsonSampling(10), 300).mean - expected)
-            by_replay.append(np.mean([replay(log, run) for run in range(20)]) - expected)
+            learners = [ThompsonSampling(10, seed=run) for run in range(20)]
+            by_replay.append(np.mean([replay(log, each, 300) for each in learners]) - expected)
         columns = [f"{estimate(np.array(each)):.4f}" for each in (by_queues, by_replay)]
         rows.append((behaviour, *columns))
     return Section(
@@ -180,20 +181,6 @@ def measure_learners() -> Section:
         "log's next play of the arm that the learner asks for, as is right for ordinary bandits; "
         "but its delay is the log's.",
     )
-
-
-def replay(log: Log, seed: int) -> float:
-    """Take the log's rewards whenever it played the arm that the learner asks for."""
-    learner = ThompsonSampling(10, seed=seed)
-    total, rounds = 0.0, 0
-    for arm, reward in zip(log.arms.tolist(), log.rewards.tolist(), strict=True):
-        block = learner.ask()  # the same until it is told
-        if block.arms == (arm,):
-            learner.tell(block, Outcome((reward,), (0.0,)))
-            total, rounds = total + reward, rounds + 1
-        if rounds == 300:
-            break
-    return total / rounds
 
 
 def measure_speed() -> Section:

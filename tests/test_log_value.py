@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_log_fit import noise_free
 
-from benchmarks.log_tables import null_table, strong_table
-from fallow import Instance, Log, Outcome, Plan, Rules, gain, simulate
+from benchmarks.log_tables import null_table, replay, strong_table
+from fallow import Instance, Log, Plan, Rules, gain, simulate
 from fallow.learners import UCB1, Follow, ThompsonSampling
 from fallow.logs import CannotSay, fit, plan_and_value, simulate_log, value
 from fallow.logs.simulated import true_means
@@ -102,22 +102,9 @@ def test_a_learner_is_valued_without_bias_where_replay_is_wrong() -> None:
         ]
         expected = np.mean([float(run.expected_reward(300)) for run in runs]) / 300
         off.append(value(log, ThompsonSampling(10, seed=1), 300).mean - expected)
-        replayed.append(_replay(log, ThompsonSampling(10, seed=1), 300) - expected)
+        replayed.append(replay(log, ThompsonSampling(10, seed=1), 300) - expected)
     assert abs(np.mean(off)) < 0.02
     assert np.mean(replayed) > 0.05
-
-
-def _replay(log: Log, learner: ThompsonSampling, horizon: int) -> float:
-    """Take the log's rewards whenever it played the arm that the learner asks for."""
-    total, rounds = 0.0, 0
-    for arm, reward in zip(log.arms.tolist(), log.rewards.tolist(), strict=True):
-        block = learner.ask()  # the same until it is told
-        if block.arms == (arm,):
-            learner.tell(block, Outcome((reward,), (0.0,)))
-            total, rounds = total + reward, rounds + 1
-        if rounds == horizon:
-            break
-    return total / rounds
 
 
 def test_a_horizon_beyond_the_log_is_refused() -> None:

@@ -5,20 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from benchmarks.log_tables import null_table, weak_table
+from benchmarks.log_tables import null_table, weak_table, without_propensities
 from fallow import Log
 from fallow.arrays import FloatArray
 from fallow.kernels.plays import chance_of_recency, log_window_weights
 from fallow.logs import rest_matters, simulate_log
 from fallow.logs.rest import holm, slope_within
 from fallow.logs.simulated import BEHAVIOURS
-
-
-def without_propensities(log: Log) -> Log:
-    """Return the log as if nobody had noted the propensities."""
-    bare = log.part(np.arange(log.users))
-    bare.propensity = bare.propensities = None
-    return bare
 
 
 def two_stage_least_squares(log: Log) -> tuple[float, float]:
