@@ -11,7 +11,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.instance import Instance
-from fallow.logs.evidence import FEWEST_USERS, Interval
+from fallow.logs.evidence import FEWEST_USERS, NORMAL, Interval
 from fallow.logs.rest import POWER, rest_matters
 from fallow.logs.simulated import simulate_log
 
@@ -22,7 +22,6 @@ LEVELS = (0.3, 0.8)
 """Between these the rested means of arms are drawn."""
 RECOVERY = 3.0
 """An effect has shrunk by exp(-3) at the longest delay."""
-NORMAL = 1.96
 
 
 class Power(NamedTuple):

@@ -17,6 +17,8 @@ FEWEST_USERS = 10
 FEWEST = 10.0
 """The effective sample size that a cell needs to be relied on."""
 
+NORMAL = student_quantile(LEVEL, 1e9)
+"""The half-width of a 95 % interval in standard errors, where there are many."""
 TINY = np.finfo(float).tiny
 ALIKE = 1e-9
 """Numbers that differ by less are the same but for rounding."""

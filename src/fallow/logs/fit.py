@@ -12,8 +12,8 @@ from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.frames import frame
 from fallow.instance import Instance
-from fallow.intervals import LEVEL, student_quantile
-from fallow.logs.evidence import ALIKE, Cells, Evidence, Interval
+from fallow.intervals import LEVEL
+from fallow.logs.evidence import ALIKE, NORMAL, Cells, Evidence, Interval
 from fallow.logs.log import Log
 from fallow.logs.tables import Tables
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 REDRAWS = 200
 """Times that users are drawn again for the intervals of recovery."""
 QUANTILES = (1 - LEVEL, LEVEL)
-NORMAL = student_quantile(LEVEL, 1e9)
 MADE_UP = (0.5, 0.9)
 """Shares of the drop after which an arm is half or nearly recovered."""
 MOST_MEANS = 10**6
