@@ -1,5 +1,6 @@
 """What to believe of means after some rewards: a posterior over rows that mostly rise or fall."""
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -31,6 +32,10 @@ MIXTURES = np.array([[0.96, 0.02, 0.02], [0.02, 0.96, 0.02], [1 / 3, 1 / 3, 1 / 
 """Shares of the arms whose means rise with rest, fall, or do neither."""
 PRIOR = np.array([0.7, 0.1, 0.2])
 """Of the mixtures."""
+OPTIMISM = 2.0
+"""Times the cube root of t, odds against an index that is too low."""
+CURIOSITY = 2.0
+"""Times t over all cells and a cell's samples, more odds against it: no cell is given up early."""
 MAX_CELLS = 2**19
 """Cells up to which a posterior takes less than two gigabytes."""
 
@@ -132,3 +137,14 @@ class Beliefs:
         self._stale.clear()
         weights = weigh(self._posterior.evidence, len(self._rising.vanish), MIXTURES, PRIOR)
         return upper_quantiles(self._posterior, weights, _levels(), counts, sums, chances)
+
+    def indices(self, counts: FloatArray, sums: FloatArray, rounds: float) -> FloatArray:
+        """Return for each cell what it may well pay, after so many rounds.
+
+        It is exceeded with a chance of 1 / (1 + 2 t^(1/3) + 2 t / (c (n + 1))), after t rounds, n
+        of them in this one of c cells.
+        """
+        rounds = max(rounds, 1)
+        odds = OPTIMISM * math.pow(rounds, 1 / 3)
+        odds_by_cell = odds + CURIOSITY * rounds / (counts.size * (counts + 1))
+        return self.upper_quantiles(counts, sums, 1 / (1 + odds_by_cell))

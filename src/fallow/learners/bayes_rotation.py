@@ -1,7 +1,5 @@
 """The flagship: Bayesian indices of cells of arm and delay, planned from the delays as they are."""
 
-import math
-
 import numpy as np
 
 from fallow import checks
@@ -11,7 +9,7 @@ from fallow.instance import Instance
 from fallow.kernels.cycles import own_delays
 from fallow.kernels.playing import plays_until_growth, pulls_until_growth
 from fallow.learners import restored
-from fallow.learners.cell_learner import CellLearner
+from fallow.learners.cell_learner import CellLearner, tilted
 from fallow.planners.beam import beam_from
 from fallow.planners.cycle import certify
 from fallow.planners.online import exact_online, plan_online
@@ -21,10 +19,6 @@ START = 30
 """The bound on delays where none is told, until rounds or evidence ask for a longer one."""
 GROWTH = 0.25
 """Share of its samples by which some cell grows in an epoch."""
-OPTIMISM = 2.0
-"""Times the cube root of t, odds against an index that is too low."""
-CURIOSITY = 2.0
-"""Times t over all cells and a cell's samples, more odds against it: no cell is given up early."""
 WIDTH = 16
 """Delay vectors that the search keeps of each round."""
 SOON, LATER = 2, 16
@@ -101,16 +95,13 @@ class BayesRotation(CellLearner):
         counts, sums = self._folded()
         if self._beliefs is None or self._beliefs.shape != counts.shape:
             self._beliefs = Beliefs(*counts.shape)
-        rounds = max(self._cells.remembered, 1)
-        odds = OPTIMISM * math.pow(rounds, 1 / 3)
-        odds_by_cell = odds + CURIOSITY * rounds / (counts.size * (counts + 1))
-        return self._beliefs.upper_quantiles(counts, sums, 1 / (1 + odds_by_cell))
+        return self._beliefs.indices(counts, sums, self._cells.remembered)
 
     def _choose(self) -> Block:
         if self._then is not None:
             return self._then
         counts, _ = self._folded()
-        table = self._tilted(self.indices())
+        table = tilted(self.indices(), self._cells.rounds)
         if self.switching_cost > 0:
             plan = plan_online(table, self._cells.remembered)
             return self._play(table, plan, counts, GROWTH)

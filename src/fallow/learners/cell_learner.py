@@ -20,6 +20,12 @@ TILT = 1e-3
 """Over t, taken off an index for each round of rest that it lacks, so that ties go to more rest."""
 
 
+def tilted(indices: FloatArray, rounds: float) -> Instance:
+    """Return what to plan for after so many rounds: the indices, a little less for less rest."""
+    lacking = np.arange(indices.shape[1] - 1, -1, -1) / (rounds + 1)
+    return Instance(np.maximum(indices - TILT * lacking, 0))
+
+
 def _least_bound(rounds: int) -> int:
     """Return a power of two within a factor of two of the fourth root of the rounds."""
     return 1 << rounds.bit_length() // 4
@@ -93,11 +99,6 @@ class CellLearner(FixedLearner):
     def _fold(self, table: FloatArray) -> FloatArray:
         rested = table[:, self._bound :].sum(axis=1, keepdims=True)
         return np.hstack([table[:, : self._bound], rested])
-
-    def _tilted(self, indices: FloatArray) -> Instance:
-        """Return what to plan for: the indices of all cells, a little less for less rest."""
-        lacking = np.arange(self._bound, -1, -1) / (self._cells.rounds + 1)
-        return Instance(np.maximum(indices - TILT * lacking, 0))
 
     def _play(self, table: Instance, plan: Plan, counts: FloatArray, growth: float) -> Block:
         """Return a block of the plan's cycle, or of the one before if a change would not pay.

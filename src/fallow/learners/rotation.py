@@ -7,7 +7,7 @@ from types import MappingProxyType
 from fallow import checks
 from fallow.instance import Instance
 from fallow.kernels.confidence import upper_bounds
-from fallow.learners.cell_learner import CellLearner
+from fallow.learners.cell_learner import CellLearner, tilted
 from fallow.planners import HEURISTICS
 from fallow.planners.cycle import Plan
 from fallow.planners.online import plan_online
@@ -95,7 +95,7 @@ class Rotation(CellLearner):
 
     def _choose(self) -> Block:
         counts, sums = self._folded()
-        table = self._tilted(upper_bounds(counts, sums, self.level))
+        table = tilted(upper_bounds(counts, sums, self.level), self._cells.rounds)
         return self._until_doubling(table, self._plan(table))
 
     def _plan(self, table: Instance) -> Plan:

@@ -41,7 +41,7 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
     0.7475
     """
     width = checks.whole_number("width", width, minimum=1)
-    search = _search(instance)
+    search = beam_search(instance)
     # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
     # even 4 times the longest delay would be too much, the beam is narrower.
     longest = search.means.shape[1]
@@ -70,7 +70,7 @@ def beam_from(instance: Instance, delays: IntArray, rounds: int, width: int) -> 
     >>> beam_from(instance, np.array([1, 3, 3]), rounds=9, width=4).path[:2].tolist()
     [1, 0]
     """
-    search = _search(instance)
+    search = beam_search(instance)
     width = min(width, max(1, MAX_WORK // (rounds * (len(search.arms) + SORTING))))
     past = rested_past(search.limits, 1)._replace(delays=delays[search.arms])
     path = search.path(past, rounds, width)
@@ -86,7 +86,7 @@ class Continuation(NamedTuple):
     end: int
 
 
-class _Search(NamedTuple):
+class BeamSearch(NamedTuple):
     """The arms that a beam search looks at, and what it judges them by."""
 
     arms: IntArray
@@ -103,7 +103,8 @@ class _Search(NamedTuple):
         return path
 
 
-def _search(instance: Instance) -> _Search:
+def beam_search(instance: Instance) -> BeamSearch:
+    """Return what a beam search needs to know of an instance, from whatever past it starts."""
     arms, means, limits = possible_problem(instance)
     price = relaxed(instance).price
     # Arms worth their price, and a few more for the rounds in which all of those must rest.
@@ -113,4 +114,4 @@ def _search(instance: Instance) -> _Search:
     means, limits = means[useful], limits.of(useful)
     surplus, _ = best_delays(means, price, limits)
     values = relaxed_values(means, price, surplus, limits)[np.newaxis]  # for any rounds left
-    return _Search(arms[useful], means, limits, price, values)
+    return BeamSearch(arms[useful], means, limits, price, values)

@@ -1,0 +1,8 @@
+"""Live decisions: campaigns, where their events are kept, and the service."""
+
+from fallow.live.campaign import Campaign
+from fallow.live.desk import Decision
+from fallow.live.errors import ConflictError, UnknownError
+from fallow.live.stores import StoreError
+
+__all__ = ["Campaign", "ConflictError", "Decision", "StoreError", "UnknownError"]

@@ -1,0 +1,309 @@
+"""A campaign in your own process: decisions for users, feedback that comes late or never."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from fallow import checks
+from fallow.frames import frame
+from fallow.live.desk import Decision, Desk
+from fallow.live.errors import ConflictError
+from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
+from fallow.live.folding import load_state
+from fallow.live.planning import Planner
+from fallow.live.policy import Belief, Policy
+from fallow.live.settings import Settings, check_name
+from fallow.live.state import State, View
+from fallow.live.stores import Batch, Store, open_store
+from fallow.logs.log import Log
+from fallow.planners.cycle import Plan
+from fallow.planners.plan import plan
+from fallow.planners.schedule import Schedule, schedule
+from fallow.rules import Rules
+
+if TYPE_CHECKING:
+    from fallow.frames import DataFrame
+
+SNAPSHOT = 50_000
+"""Events after which a snapshot is kept, so that the next start need not read them all."""
+
+
+class Campaign:
+    """Decides what to show each user next, and learns from what is reported back.
+
+    Cells of arm and delay are pooled over all users; of a user only what she was shown counts. The
+    next arm is the best first step on a table that is as optimistic as the rewards leave room for,
+    as `BayesRotation` has it. All that happens is kept as events, and the state is a fold over
+    them. Methods may be called from any thread.
+
+    Examples
+    --------
+    >>> campaign = Campaign.open("memory:", "morning", arms=["hymn", "waltz"], max_delay=3)
+    >>> decision = campaign.decide("ann")
+    >>> decision.id, decision.arm, decision.delay
+    ('morning-1', 'hymn', 4)
+    >>> campaign.feedback(decision.id, 0.8)
+    'applied'
+    >>> campaign.decide("ann").arm
+    'waltz'
+    >>> campaign.close()
+    """
+
+    def __init__(
+        self, store: Store, number: int, desk: Desk, background: bool, now: Callable[[], float]
+    ) -> None:
+        self._store, self._number, self._desk, self._now = store, number, desk, now
+        self._lock = Lock()
+        self._planner = Planner(desk, self._lock) if background else None
+        self._snapshot_at = desk.state.head
+
+    @classmethod
+    def open(
+        cls,
+        store: str,
+        name: str,
+        *,
+        arms: Sequence[str] | None = None,
+        max_delay: float | None = None,
+        clock: str = "rounds",
+        default_reward: float | None = None,
+        wait: float | None = None,
+        explore: float = 0.0,
+        rules: Rules | Mapping[str, Any] | None = None,
+        durable: bool = False,
+        background: bool = True,
+        now: Callable[[], float] = time.time,
+    ) -> Self:
+        """Open a campaign, and make it if the store does not have it.
+
+        Parameters
+        ----------
+        store
+            "memory:", "sqlite:///FILE" or "postgresql://USER@HOST/DATABASE" (extra `postgres`).
+        name
+            Of the campaign: letters, digits, '.', '_' and '-'.
+        arms
+            Names of the arms that it begins with. Without them, a campaign that the store has is
+            opened as it is; with them, its settings must be the same.
+        max_delay
+            An arm is rested when more than so many rounds of the user have passed, or so many
+            seconds where clock is "time".
+        clock
+            What counts as delay: the user's own decisions ("rounds"), or elapsed time ("time").
+        default_reward
+            What a decision counts as when no feedback came within `wait`; none by default.
+        wait
+            Seconds in which feedback is expected. Later feedback counts all the same.
+        explore
+            Share of decisions that are drawn at random, with propensities, so that `log` supports
+            estimates of what other plans would earn; .02 is a good choice.
+        rules
+            What decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
+        durable
+            For SQLite: events survive even a failure of power.
+        background
+            Plan in a thread, so that no decision waits for it. Otherwise a decision that is due for
+            a new plan makes it, and decisions depend on nothing but the calls.
+        now
+            The clock, in seconds since 1970.
+        """
+        check_name(name)
+        kept = open_store(store, durable)
+        try:
+            record = next((each for each in kept.campaigns() if each.name == name), None)
+            if record is None and arms is None:
+                raise ValueError(f"arms must be given for a new campaign, got None for {name!r}")
+            if arms is not None:
+                settings = Settings(
+                    tuple(arms),
+                    1 if max_delay is None else max_delay,
+                    clock,
+                    default_reward,
+                    wait,
+                    explore,
+                    rules if isinstance(rules, Rules) else Rules.from_document(rules or {}),
+                )
+                if max_delay is None:
+                    raise ValueError("max_delay must be given with arms, got None")
+                Desk(name, State(settings))  # the rules can be kept
+                record = kept.create(name, settings.to_json())
+                if record.settings != settings.to_json():
+                    raise ConflictError(
+                        f"settings of {name!r} must be those it was made with, "
+                        f"got {settings.to_json()} in place of {record.settings}"
+                    )
+            assert record is not None
+            desk = Desk(name, load_state(kept, record))
+        except BaseException:
+            kept.close()
+            raise
+        return cls(kept, record.number, desk, background, now)
+
+    def decide(self, user: str, key: str | None = None) -> Decision:
+        """Return what to show a user next; under a key that was used before, that decision."""
+        with self._lock:
+            while True:
+                self._pass_time()
+                if self._desk.is_due:
+                    self._renew()
+                answer = self._desk.decide(user, key, self._now())
+                if isinstance(answer, Decision):
+                    return answer
+                if self._keep(answer):
+                    return self._desk.made(len(self._desk.state.numbers) - 1)
+
+    def feedback(self, id: str, reward: float) -> str:
+        """Report the reward of a decision, in [0, 1]: "applied", or "duplicate" if it was known.
+
+        Raises an error if another reward was reported before, or the decision was cancelled.
+        """
+        number = self._desk.number(id)
+        return self._do(lambda: self._desk.feedback(number, reward, self._now()))
+
+    def cancel(self, id: str) -> str:
+        """Say that a decision was not shown: its user's delays do not count it.
+
+        Returns "applied", or "duplicate" if that was known. Raises an error if it has a reward.
+        """
+        number = self._desk.number(id)
+        return self._do(lambda: self._desk.cancel(number, self._now()))
+
+    def add_arm(self, name: str) -> str:
+        """Add an arm, or bring back a retired one: "applied", or "duplicate" if it is there."""
+        return self._do(lambda: self._desk.add_arm(name, self._now()))
+
+    def retire_arm(self, name: str) -> str:
+        """Choose an arm no more: "applied", or "duplicate" if it is retired."""
+        return self._do(lambda: self._desk.retire_arm(name, self._now()))
+
+    def table(self) -> DataFrame:
+        """Return one row a cell: what it is believed to pay, with a 95 % interval (extra `data`).
+
+        `rewards` are those that came, `open` are decisions without one.
+        """
+        view = self._view()
+        belief = Belief.of(view)
+        arms, columns = view.counts.shape
+        return frame(
+            {
+                "arm": np.repeat(view.arms, columns),
+                "delay": np.tile(np.arange(1, columns + 1), arms),
+                "mean": belief.means.ravel(),
+                "low": belief.low.ravel(),
+                "high": belief.high.ravel(),
+                "rewards": view.counts.ravel(),
+                "open": view.waiting.ravel(),
+            }
+        )
+
+    def plan(self) -> Plan:
+        """Return the best cycle for the means as they are believed, with its certificate."""
+        return plan(Policy(self._view()).expected())
+
+    def schedule(self, user: str, rounds: int) -> Schedule:
+        """Return the best next rounds for a user, by the means as they are believed."""
+        with self._lock:
+            view, delays = self._desk.state.view(), self._desk.recent_arms(user)
+        return schedule(Policy(view).expected(), rounds, since=delays)
+
+    def log(self) -> Log:
+        """Return all decisions that were shown as a log, for `fit` and `value`.
+
+        Propensities are there if `explore` is above 0. Default rewards are left out.
+        """
+        settings = self._desk.state.settings
+        with self._lock:
+            shown: dict[int, list[Any]] = {}
+            for number, event in self._store.read(self._number):
+                if event.kind == DECISION:
+                    shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
+                elif event.kind == FEEDBACK:
+                    shown[event.ref or 0][3] = event.reward
+                elif event.kind == CANCEL:
+                    del shown[event.ref or 0]
+        if not shown:
+            raise ValueError("a log must have decisions that were shown, got none yet")
+        user, at, arm, reward, propensity = zip(*shown.values(), strict=True)
+        return Log(
+            user=user,
+            time=at,
+            arm=arm,
+            reward=reward,
+            propensity=propensity if settings.explore > 0 else None,
+            max_delay=settings.max_delay,
+            clock=settings.clock,
+            arms=self._desk.state.arms,
+            from_start=True,
+        )
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._planner is not None:
+            self._planner.close()
+        with self._lock:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = self._desk.state
+        return (
+            f"Campaign({self._desk.name!r}, {state.retired.count(False):,} arms, "
+            f"{len(state.users):,} users, {len(state.numbers):,} decisions)"
+        )
+
+    def _view(self) -> View:
+        with self._lock:
+            return self._desk.state.view()
+
+    def _do(self, request: Callable[[], Event | None]) -> str:
+        """Keep the event of a request, if it has one that is still right when it is kept."""
+        with self._lock:
+            while True:
+                event = request()
+                if event is None:
+                    return "duplicate"
+                if self._keep(event):
+                    return "applied"
+
+    def _keep(self, *events: Event) -> bool:
+        """Keep events and take them in; tell whether the last was, and not others in its place."""
+        batch = Batch(self._number, self._desk.state.head, events)
+        (kept,) = self._store.append([batch])
+        for number, event in kept.news:
+            self._desk.apply(number, event)
+        for number, event in zip(kept.numbers, events, strict=True):
+            if number is not None:
+                self._desk.apply(number, event)
+        if self._desk.state.head >= self._snapshot_at + SNAPSHOT:
+            self._snapshot_at = self._desk.state.head
+            content = self._desk.state.to_bytes()
+            self._store.keep_snapshot(self._number, self._snapshot_at, content)
+        return kept.numbers[-1] is not None
+
+    def _pass_time(self) -> None:
+        """Keep events for feedback that is overdue."""
+        if overdue := list(self._desk.late(self._now())):
+            self._keep(*overdue)
+
+    def _renew(self) -> None:
+        if self._planner is not None:
+            self._planner.want()
+        else:
+            self._desk.is_due = False
+            self._desk.renew(Policy(self._desk.state.view()))

@@ -1,0 +1,308 @@
+"""Answers requests from the state of a campaign: with what is known, or with an event to keep.
+
+Nothing changes before that event is kept and taken in, so whatever fails in between leaves no
+trace. Requests whose events claim the same thing are to be made one after the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fallow import checks
+from fallow.live.errors import ConflictError, UnknownError
+from fallow.live.events import (
+    ARM,
+    CANCEL,
+    DECISION,
+    DEFAULT,
+    EXPIRE,
+    FEEDBACK,
+    RETIRE,
+    Event,
+    decision_id,
+    parse_decision_id,
+)
+from fallow.live.policy import Ages, Policy
+from fallow.live.settings import MAX_USER, Settings
+from fallow.live.state import CANCELLED, CLOSED, State
+
+MOST_STEPS = 4096
+"""Decisions of a user that are looked back at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to show a user.
+
+    Attributes
+    ----------
+    id
+        To report the reward by.
+    arm
+        The arm to show, by name.
+    delay
+        Its delay, counted from 1 to the longest; one more is rested.
+    expected
+        What it is believed to pay, in [0, 1].
+    reason
+        Why it was chosen, in words.
+    """
+
+    id: str
+    arm: str
+    delay: int
+    expected: float
+    reason: str
+
+
+class Desk:
+    """One campaign: its state, and the policy that decides.
+
+    Attributes
+    ----------
+    state
+        What is known.
+    policy
+        What decides. It is renewed by whoever plans, when it `is_due`.
+    """
+
+    def __init__(self, name: str, state: State) -> None:
+        self.name = name
+        self.state = state
+        self.policy = Policy(state.view())
+        self.is_due = False
+
+    def apply(self, number: int, event: Event) -> None:
+        """Take in an event that was kept."""
+        state = self.state
+        state.apply(number, event)
+        if event.kind == DECISION:
+            place = len(state.arm) - 1
+            arm, column = state.arm[place], state.column[place]
+            self.is_due |= arm >= len(self.policy.belief.means) or self.policy.is_due(
+                state, arm, column
+            )
+        elif event.kind in (ARM, RETIRE):
+            self.policy = Policy(state.view())
+            self.is_due = False
+
+    def renew(self, policy: Policy) -> None:
+        """Decide by another policy, unless arms have changed since it was begun."""
+        if len(policy.active) == self.state.retired.count(False):
+            self.policy = policy
+
+    def decide(self, user: str, key: str | None, now: float) -> Event | Decision:
+        """Return the next decision for a user, or the one that was made under this key."""
+        checks.text("user", user, longest=MAX_USER)
+        if key is not None:
+            checks.text("key", key, longest=MAX_USER)
+            if key in self.state.keys:
+                return self.made(self.state.keys[key])
+        state, policy = self.state, self.policy
+        ages, columns = self._past(user, now)
+        arm = policy.choose(ages)
+        if arm < 0:
+            raise ConflictError(
+                f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
+            )
+        propensity = None
+        explore = state.settings.explore
+        if explore > 0:
+            allowed = policy.allowed(ages)
+            draw = self._draw(user)
+            chosen = arm
+            if draw < explore:
+                arm = allowed[int(draw / explore * len(allowed))]
+            propensity = explore / len(allowed) + (1 - explore) * (arm == chosen)
+        column = columns.get(arm, state.settings.columns - 1)
+        return Event(
+            DECISION,
+            now,
+            user=user,
+            arm=state.arms[arm],
+            delay=column + 1,
+            propensity=propensity,
+            expected=float(policy.belief.means[arm, column]),
+            key=key,
+        )
+
+    def made(self, place: int) -> Decision:
+        """Return a decision by its place."""
+        state = self.state
+        arm, column = state.arm[place], state.column[place]
+        return Decision(
+            decision_id(self.name, state.numbers[place]),
+            state.arms[arm],
+            column + 1,
+            state.expected[place],
+            self._reason(arm, column),
+        )
+
+    def feedback(self, number: int, reward: float, now: float) -> Event | None:
+        """Return the event for a reward, or None if the very same was reported before."""
+        reward = checks.share("reward", reward)
+        place = self._known(number)
+        status = self.state.status[place]
+        if status == CANCELLED:
+            raise ConflictError(
+                f"feedback must be about a decision that was shown, got "
+                f"{decision_id(self.name, number)}, which was cancelled"
+            )
+        if status == CLOSED:
+            if reward == self.state.reward[place]:
+                return None
+            raise ConflictError(
+                f"the reward of {decision_id(self.name, number)} must stay "
+                f"{self.state.reward[place]:g}, got {reward:g}"
+            )
+        return Event(FEEDBACK, now, ref=number, reward=reward)
+
+    def cancel(self, number: int, now: float) -> Event | None:
+        """Return the event for a decision that was not shown, or None if that is known."""
+        status = self.state.status[self._known(number)]
+        if status == CANCELLED:
+            return None
+        if status == CLOSED:
+            raise ConflictError(
+                "a decision must be without feedback to be cancelled, "
+                f"got {decision_id(self.name, number)}, which has one"
+            )
+        return Event(CANCEL, now, ref=number)
+
+    def add_arm(self, name: str, now: float) -> Event | None:
+        """Return the event for a new arm or one that comes back, or None if it is there."""
+        checks.text("the name of an arm", name, longest=checks.MAX_NAME)
+        place = self.state.places.get(name)
+        if place is not None and not self.state.retired[place]:
+            return None
+        names = self.state.arms if place is not None else [*self.state.arms, name]
+        self._check_arms(names, [gone and arm != name for arm, gone in self._arms(names)])
+        return Event(ARM, now, arm=name)
+
+    def retire_arm(self, name: str, now: float) -> Event | None:
+        """Return the event for an arm that is no longer to be chosen, or None if it is not."""
+        if name not in self.state.places:
+            raise UnknownError(
+                f"arm must be one of the campaign, got {checks.short(name)}"
+                f"{checks.suggestion(name, self.state.arms)}"
+            )
+        if self.state.retired[self.state.places[name]]:
+            return None
+        gone = [gone or arm == name for arm, gone in self._arms(self.state.arms)]
+        self._check_arms(self.state.arms, gone)
+        return Event(RETIRE, now, arm=name)
+
+    def late(self, now: float) -> Iterator[Event]:
+        """Yield events for decisions for which feedback is overdue."""
+        default = self.state.settings.default_reward
+        for place in self.state.overdue(now):
+            number = self.state.numbers[place]
+            if default is None:
+                yield Event(EXPIRE, now, ref=number)
+            else:
+                yield Event(DEFAULT, now, ref=number, reward=default)
+
+    def number(self, identity: str) -> int:
+        """Return the number of a decision of this campaign by its id."""
+        parsed = parse_decision_id(identity) if isinstance(identity, str) else None
+        if parsed is None or parsed[0] != self.name:
+            raise unknown_decision(identity)
+        return parsed[1]
+
+    def recent_arms(self, user: str) -> list[str]:
+        """Return what a user was shown lately, oldest first, as far as it matters."""
+        shown = []
+        for place in self.state.recent(user):
+            shown.append(self.state.arms[self.state.arm[place]])
+            if len(shown) == self.policy.reach:
+                break
+        return shown[::-1]
+
+    def _known(self, number: int) -> int:
+        place = self.state.place(number)
+        if place < 0:
+            raise unknown_decision(decision_id(self.name, number))
+        return place
+
+    def _past(self, user: str, now: float) -> tuple[Ages, dict[int, int]]:
+        """Return the past of a user as the policy sees it, and the delays, counted from 0."""
+        state, policy = self.state, self.policy
+        span = policy.reach + 1
+        length = policy.clockwork.round_length
+        codes: list[int] = []
+        columns: dict[int, int] = {}
+        arms, at = state.arm, state.at
+        last = state.settings.columns - 1
+        for age, place in enumerate(state.recent(user), 1):
+            arm = arms[place]
+            if length:
+                elapsed = max(now - at[place], 0.0)
+                age, step = int(elapsed / length) + 1, age
+                if step > MOST_STEPS or len(columns) == len(state.arms):
+                    break
+                column = self._column(elapsed)
+            else:
+                column = age - 1 if age <= last else last
+            if age > policy.reach:
+                break
+            if arm not in columns:
+                columns[arm] = column
+            elif not policy.counts_all_pulls:
+                continue
+            codes.append(arm * span + age)
+        return tuple(codes), columns
+
+    def _column(self, elapsed: float) -> int:
+        settings = self.state.settings
+        if elapsed > settings.max_delay:
+            return settings.columns - 1
+        doublings = math.log2(max(elapsed / settings.max_delay, 1e-300))
+        return max(0, settings.columns - 2 + math.ceil(doublings))
+
+    def _draw(self, user: str) -> float:
+        """Return a number in [0, 1) that the campaign, the user and her last decision determine."""
+        previous = self.state.users.get(user, -1)
+        text = f"{self.name}\0{user}\0{previous if previous < 0 else self.state.numbers[previous]}"
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) / 2**64
+
+    def _reason(self, arm: int, column: int) -> str:
+        belief, state = self.policy.belief, self.state
+        if arm >= len(belief.means):
+            return "the arm is new"
+        plays = int(state.counts[arm, column])
+        rest = "rested" if column == state.settings.columns - 1 else f"at delay {column + 1}"
+        return (
+            f"{state.arms[arm]} {rest}: believed to pay {belief.means[arm, column]:.3f} "
+            f"({belief.low[arm, column]:.3f} to {belief.high[arm, column]:.3f}) after {plays:,} "
+            f"rewards, may well pay {belief.indices[arm, column]:.3f}"
+        )
+
+    def _arms(self, names: list[str]) -> Iterator[tuple[str, bool]]:
+        gone = self.state.retired
+        return ((arm, place < len(gone) and gone[place]) for place, arm in enumerate(names))
+
+    def _check_arms(self, names: list[str], gone: list[bool]) -> None:
+        """Check that the rules can be kept with these arms."""
+        if all(gone):
+            raise ConflictError("a campaign must keep an arm, got its last one to retire")
+        settings = self.state.settings
+        trial = State(_with_arms(settings, names))
+        trial.retired = gone
+        try:
+            Policy(trial.view())
+        except ValueError as error:
+            raise ConflictError(str(error)) from error
+
+
+def unknown_decision(identity: object) -> UnknownError:
+    """Return the error for an id that no decision has."""
+    return UnknownError(f"id must be that of a decision, got {checks.short(identity)}")
+
+
+def _with_arms(settings: Settings, names: list[str]) -> Settings:
+    from dataclasses import replace
+
+    return replace(settings, arms=tuple(names), rules=settings.rules.bound_to(settings.arms))

@@ -1,0 +1,102 @@
+"""What happens in a campaign, as it is written down; all else follows from it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+DECISION = "decision"
+"""An arm was chosen for a user."""
+FEEDBACK = "feedback"
+"""The reward of a decision came."""
+CANCEL = "cancel"
+"""A decision was not shown."""
+DEFAULT = "default"
+"""No feedback came within the wait, so the default reward counts until it does."""
+EXPIRE = "expire"
+"""No feedback came within the wait, and there is no default reward: it is no longer expected."""
+ARM = "arm"
+"""An arm was added."""
+RETIRE = "retire"
+"""An arm is no longer to be chosen."""
+
+Claim = tuple[str, object]
+"""Something that only one event at a time may be about, such as a user's next decision."""
+
+
+class Event(NamedTuple):
+    """One line of a campaign's log; what does not apply is None.
+
+    Attributes
+    ----------
+    kind
+        One of those above.
+    at
+        When, in seconds since 1970.
+    ref
+        The number of the decision that feedback and the like are about.
+    user, arm
+        By name.
+    delay
+        Of a decision, counted from 1 to the longest; one more is rested.
+    propensity
+        The chance with which the arm was chosen, where arms are drawn at random.
+    reward
+        Of feedback, or by default.
+    expected
+        What a decision was believed to pay.
+    key
+        The caller's own name of a decision.
+    """
+
+    kind: str
+    at: float
+    ref: int | None = None
+    user: str | None = None
+    arm: str | None = None
+    delay: int | None = None
+    propensity: float | None = None
+    reward: float | None = None
+    expected: float | None = None
+    key: str | None = None
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What no other event may be about at the same time."""
+        if self.kind == DECISION:
+            mine: Claim = ("user", self.user)
+            return (mine, ("key", self.key)) if self.key is not None else (mine,)
+        return (("decision", self.ref),) if self.ref is not None else (("arm", self.arm),)
+
+    def document(self, campaign: str, seq: int) -> dict[str, Any]:
+        """Return the event as plain data, without what does not apply."""
+        number = seq if self.kind == DECISION else self.ref
+        fields = self._asdict()
+        del fields["ref"]
+        identity = None if number is None else decision_id(campaign, number)
+        document = {"seq": seq, "kind": self.kind, "id": identity, **fields}
+        return {name: value for name, value in document.items() if value is not None}
+
+
+def decision_id(campaign: str, number: int) -> str:
+    """Return the name of a decision by the number of its event.
+
+    Examples
+    --------
+    >>> decision_id("morning", 17)
+    'morning-17'
+    """
+    return f"{campaign}-{number}"
+
+
+def parse_decision_id(text: str) -> tuple[str, int] | None:
+    """Return the campaign and the number of a decision, or None if this names none.
+
+    Examples
+    --------
+    >>> parse_decision_id("morning-17")
+    ('morning', 17)
+    """
+    campaign, _, number = text.rpartition("-")
+    if not (number.isascii() and number.isdigit() and len(number) <= 18 and campaign):
+        return None
+    return campaign, int(number)

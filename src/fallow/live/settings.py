@@ -1,0 +1,142 @@
+"""What a campaign is told once, when it is made."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from fallow import checks
+from fallow.arrays import FloatArray
+from fallow.beliefs import check_cells
+from fallow.rules import Rules
+
+CLOCKS = ("rounds", "time")
+BINS = 8
+"""Delays that elapsed time is sorted into; the next edge is twice as long."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+MAX_USER = 200
+"""Longest name of a user and longest key, in characters."""
+
+
+def check_name(name: object) -> str:
+    """Return the name of a campaign, which is part of addresses."""
+    if not isinstance(name, str) or NAME.fullmatch(name) is None:
+        raise ValueError(
+            "the name of a campaign must be up to 100 letters, digits, '.', '_' or '-', and begin "
+            f"with a letter or digit, got {checks.short(name)}"
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a campaign decides, checked.
+
+    Parameters
+    ----------
+    arms
+        The names of the arms that it begins with.
+    max_delay
+        An arm is rested when more than so many rounds of the user have passed, or so many seconds.
+    clock
+        What counts as delay: the user's own decisions ("rounds"), or elapsed time ("time"), which
+        is sorted into 8 delays, each twice as long as the one before.
+    default_reward
+        What a decision counts as if no feedback came within `wait`; None: it is left out.
+    wait
+        Seconds in which feedback is expected; None: for ever. Later feedback counts all the same.
+    explore
+        The share of decisions that are drawn at random, so that the log supports estimates.
+    rules
+        What all decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
+    """
+
+    arms: tuple[str, ...]
+    max_delay: float
+    clock: str = "rounds"
+    default_reward: float | None = None
+    wait: float | None = None
+    explore: float = 0.0
+    rules: Rules = Rules()
+
+    def __post_init__(self) -> None:
+        names = checks.listed("arms", self.arms, "a list of names")
+        for name in names:
+            checks.text("the name of an arm", name, longest=checks.MAX_NAME)
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if not names or twice is not None:
+            found = "none" if twice is None else f"{checks.short(twice)} twice"
+            raise ValueError(f"arms must be at least one, and each once, got {found}")
+        object.__setattr__(self, "arms", tuple(names))
+        checks.one_of("clock", self.clock, CLOCKS)
+        if self.clock == "rounds":
+            checks.whole_number("max_delay", self.max_delay, 1, checks.MAX_VALUES)  # type: ignore[arg-type]
+        else:
+            object.__setattr__(self, "max_delay", checks.positive("max_delay", self.max_delay))
+        check_cells(len(names), self.columns)
+        if self.wait is not None:
+            object.__setattr__(self, "wait", checks.positive("wait", self.wait))
+        if self.default_reward is not None:
+            share = checks.share("default_reward", self.default_reward)
+            object.__setattr__(self, "default_reward", share)
+            if self.wait is None:
+                raise ValueError(
+                    "wait must be given with default_reward, got None; it is the seconds after "
+                    "which a decision without feedback counts as that reward"
+                )
+        object.__setattr__(self, "explore", checks.share("explore", self.explore))
+        self._check_rules(names)
+
+    def _check_rules(self, names: Iterable[str]) -> None:
+        bound = self.rules.bound_to(tuple(names))
+        kinds = {rule.kind for rule in bound} - {"cooldowns", "exclude"}
+        if self.clock == "time" and kinds:
+            raise ValueError(
+                "rules must be cooldowns (in seconds) or exclude where clock is 'time', "
+                f"got {sorted(kinds)[0]}"
+            )
+
+    @property
+    def columns(self) -> int:
+        """How many delays are told apart, rested included."""
+        return int(self.max_delay) + 1 if self.clock == "rounds" else BINS + 1
+
+    @property
+    def edges(self) -> FloatArray:
+        """By elapsed time, the longest seconds that count as each delay."""
+        return self.max_delay * 2.0 ** np.arange(1 - BINS, 1)
+
+    @classmethod
+    def from_document(cls, document: object) -> Settings:
+        """Return the settings that an object of JSON holds."""
+        if not isinstance(document, Mapping):
+            raise ValueError(f"a campaign must be an object, got {checks.short(document)}")
+        known = [field.name for field in fields(cls)]
+        for key in document:
+            checks.one_of("a key of a campaign", key, known)
+        missing = next((key for key in ("arms", "max_delay") if key not in document), None)
+        if missing is not None:
+            raise ValueError(f"a campaign must have {missing}, got none")
+        given = dict(document)
+        rules = given.pop("rules", None)
+        return cls(**given, rules=Rules() if rules is None else Rules.from_document(rules))
+
+    def document(self) -> dict[str, Any]:
+        """Return the settings as plain data, as `from_document` takes them.
+
+        Examples
+        --------
+        >>> Settings(("hymn", "waltz"), max_delay=3).document()["max_delay"]
+        3
+        """
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**plain, "arms": list(self.arms), "rules": self.rules.document()}
+
+    def to_json(self) -> str:
+        """Return the settings as JSON, the same for the same settings."""
+        return json.dumps(self.document(), sort_keys=True)

@@ -1,0 +1,55 @@
+"""Events in memory, gone with the process."""
+
+from collections.abc import Iterator, Sequence
+
+from fallow.live.events import Event
+from fallow.live.stores import Batch, Kept, Record, numbered
+
+
+class MemoryStore:
+    """Keeps events in lists."""
+
+    shared = False
+
+    def __init__(self) -> None:
+        self._campaigns: list[tuple[str, str]] = []
+        self._events: list[list[Event]] = []
+        self._snapshots: dict[int, tuple[int, bytes]] = {}
+
+    def campaigns(self) -> list[Record]:
+        """Return all campaigns, oldest first."""
+        return [
+            Record(number, name, settings, len(self._events[number]))
+            for number, (name, settings) in enumerate(self._campaigns)
+        ]
+
+    def create(self, name: str, settings: str) -> Record:
+        """Return the campaign of this name, and make it if there is none."""
+        if name not in (known for known, _ in self._campaigns):
+            self._campaigns.append((name, settings))
+            self._events.append([])
+        return next(record for record in self.campaigns() if record.name == name)
+
+    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+        """Keep events."""
+        kept = []
+        for batch in batches:
+            events = self._events[batch.campaign]
+            kept.append(numbered(len(events), batch.events, ()))
+            events.extend(batch.events)
+        return kept
+
+    def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
+        """Yield a campaign's events behind a number, oldest first."""
+        return enumerate(self._events[campaign][after:], after + 1)
+
+    def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
+        """Return the latest snapshot and the number of the last event in it."""
+        return self._snapshots.get(campaign)
+
+    def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
+        """Keep a snapshot in place of the one before."""
+        self._snapshots[campaign] = head, content
+
+    def close(self) -> None:
+        """Do nothing."""
