@@ -104,6 +104,16 @@ def test_reading_lets_others_append_and_sees_what_they_did(reopen: Reopen) -> No
     assert [event.user for _, event in store.read(number, 2 * PAGE)] == ["late"]
 
 
+@pytest.fixture
+def _hasty_threads() -> Iterator[None]:
+    """Let threads take turns as often as can be."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("_hasty_threads")
 def test_threads_may_append_and_read_at_once(reopen: Reopen) -> None:
     """What is read was committed: numbers never take back what they stood for."""
     store = reopen()
@@ -196,20 +206,22 @@ def test_a_second_process_is_refused_at_once_and_the_first_goes_on(file: Path) -
     assert open_store(f"sqlite:///{file}").campaigns()[0].head == 5001
 
 
+@pytest.mark.usefixtures("_hasty_threads")
 def test_of_many_that_make_the_file_at_once_one_has_it(tmp_path: Path) -> None:
     barrier = Barrier(8)
 
-    def opened(_: int) -> Store | None:
+    def opened(path: Path) -> Store | None:
         barrier.wait(timeout=100)
         try:
-            return open_store(f"sqlite:///{tmp_path}/new.db")
+            return open_store(f"sqlite:///{path}")
         except StoreError:
             return None
 
     with ThreadPoolExecutor(8) as pool:
-        (store,) = filter(None, pool.map(opened, range(8)))
-    assert store.create("morning", "{}").head == 0
-    store.close()
+        for number in range(20):
+            (store,) = filter(None, pool.map(opened, [tmp_path / f"{number}.db"] * 8))
+            assert store.create("morning", "{}").head == 0
+            store.close()
 
 
 def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> None:
