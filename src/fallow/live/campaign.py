@@ -209,17 +209,18 @@ class Campaign:
             shown: dict[int, list[Any]] = {}
             for number, event in self._store.read(self._number):
                 if event.kind == DECISION:
-                    shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
+                    when = number if settings.clock == "rounds" else event.at
+                    shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
                 elif event.kind == FEEDBACK:
                     shown[event.ref or 0][3] = event.reward
                 elif event.kind == CANCEL:
                     del shown[event.ref or 0]
         if not shown:
             raise ValueError("a log must have decisions that were shown, got none yet")
-        user, at, arm, reward, propensity = zip(*shown.values(), strict=True)
+        user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
         return Log(
             user=user,
-            time=at,
+            time=times,
             arm=arm,
             reward=reward,
             propensity=propensity if settings.explore > 0 else None,
