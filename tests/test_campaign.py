@@ -1,5 +1,6 @@
 """Live decisions in one's own process, against a plain account of what was shown and paid."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fallow import Instance, Rules, catalog, optimal
+from fallow import Instance, Log, Rules, catalog, optimal
 from fallow.live import Campaign, ConflictError, Decision, UnknownError
 from fallow.live.folding import load_state
 from fallow.logs import fit
@@ -312,6 +313,27 @@ def test_log_plan_and_schedule_of_a_campaign() -> None:
     scheduled = campaign.schedule("user 1", 6)
     assert scheduled.names[0] != before
     assert set(scheduled.names) == {"0", "1"}
+
+
+def test_the_events_of_a_campaign_can_be_read_as_a_log(tmp_path: Path) -> None:
+    campaign = opened(explore=0.4)
+    for place in range(90):
+        decision = campaign.decide(f"user {place % 4}")
+        if place % 7 == 2:
+            campaign.cancel(decision.id)
+        elif place % 5:
+            campaign.feedback(decision.id, place % 3 / 2)
+    path = tmp_path / "events.jsonl"
+    lines = [
+        json.dumps(event.document("test", seq)) + "\n" for seq, event in campaign._store.read(0)
+    ]
+    path.write_text("".join(lines))
+    columns = {name: name for name in ("user", "time", "arm", "reward", "propensity")}
+    read = Log.read(path, **columns, arms=ARMS, max_delay=3, from_start=True)
+    whole = campaign.log()
+    assert read.counts == whole.counts
+    for name in ("starts", "arms", "rewards", "delays", "propensity"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(whole, name))
 
 
 @pytest.mark.parametrize(
