@@ -31,7 +31,7 @@ from fallow.live.events import (
 from fallow.live.lookahead import Ages, Lookahead
 from fallow.live.policy import Policy
 from fallow.live.settings import MAX_USER
-from fallow.live.state import CANCELLED, CLOSED, State
+from fallow.live.state import CANCELLED, CLOSED, State, View
 
 STRETCH = 4
 """Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
@@ -96,9 +96,13 @@ class Desk:
     def __init__(self, name: str, state: State) -> None:
         self.name = name
         self.state = state
-        self.policy = Policy(state.view())
+        self.policy = Policy(self.view())
         self._due_at: int | None = None
         self._asked: deque[tuple[bool, Ages]] = deque(maxlen=ASKED)
+
+    def view(self) -> View:
+        """Return what to plan from."""
+        return self.state.view()
 
     @property
     def is_due(self) -> bool:
@@ -126,11 +130,11 @@ class Desk:
     def plan_now(self) -> None:
         """Make a new policy, and decide by it."""
         self._due_at = None
-        self.policy = Policy(self.state.view())
+        self.policy = Policy(self.view())
 
     def plan(self) -> Callable[[], Policy]:
         """Return what makes a new policy from all there is now, in any thread, for `renew`."""
-        view, asked = self.state.view(), set(self._asked)
+        view, asked = self.view(), set(self._asked)
 
         def made() -> Policy:
             policy = Policy(view)
