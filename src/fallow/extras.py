@@ -10,6 +10,7 @@ EXTRAS = {
     "gymnasium": "gym",
     "matplotlib": "plot",
     "polars": "data",
+    "psycopg": "postgres",
     "rich": "cli",
     "typer": "cli",
 }

@@ -200,7 +200,7 @@ class Desk:
             float(belief.low[cell]),
             float(belief.high[cell]),
             float(belief.indices[cell]),
-            int(state.counts[cell]),
+            state.counts[cell[0]][cell[1]],
         )
 
     def feedback(self, number: int, reward: float, now: float) -> Event | None:
