@@ -137,7 +137,7 @@ class Campaign:
             while True:
                 self._pass_time()
                 if self._desk.is_due:
-                    self._renew()
+                    self._desk.plan_now() if self._planner is None else self._planner.want()
                 answer = self._desk.decide(user, key, self._now())
                 if isinstance(answer, Decision):
                     return answer
@@ -190,14 +190,14 @@ class Campaign:
 
     def plan(self) -> Plan:
         """Return the best cycle for the means as they are believed, with its certificate."""
-        return plan(Policy(self._view()).expected())
+        return plan(Policy(self._view()).expected)
 
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
             view = self._desk.state.view()
             shown = self._desk.shown(user, self._now())
-        return schedule(Policy(view).expected(), rounds, since=shown)
+        return schedule(Policy(view).expected, rounds, since=shown)
 
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
@@ -209,17 +209,18 @@ class Campaign:
             shown: dict[int, list[Any]] = {}
             for number, event in self._store.read(self._number):
                 if event.kind == DECISION:
-                    shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
+                    when = number if settings.clock == "rounds" else event.at
+                    shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
                 elif event.kind == FEEDBACK:
                     shown[event.ref or 0][3] = event.reward
                 elif event.kind == CANCEL:
                     del shown[event.ref or 0]
         if not shown:
             raise ValueError("a log must have decisions that were shown, got none yet")
-        user, at, arm, reward, propensity = zip(*shown.values(), strict=True)
+        user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
         return Log(
             user=user,
-            time=at,
+            time=times,
             arm=arm,
             reward=reward,
             propensity=propensity if settings.explore > 0 else None,
@@ -287,10 +288,3 @@ class Campaign:
         """Keep events for feedback that is overdue."""
         if overdue := list(self._desk.late(self._now())):
             self._keep(*overdue)
-
-    def _renew(self) -> None:
-        if self._planner is not None:
-            self._planner.want()
-        else:
-            self._desk.is_due = False
-            self._desk.renew(Policy(self._desk.state.view()))
