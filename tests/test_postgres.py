@@ -13,8 +13,9 @@ from threading import Barrier
 import psycopg
 import pytest
 from helpers import python_path
-from live_helpers import Postgres, acknowledged, kept_users, kill_appender, run_appender
+from live_helpers import acknowledged, kept_users, kill_appender, run_appender
 
+from benchmarks.postgres import Postgres
 from fallow.live.events import DECISION, FEEDBACK, Event
 from fallow.live.folding import load_state
 from fallow.live.stores import PAGE, Batch, Store, StoreError, open_store
