@@ -169,8 +169,8 @@ def measure_shares() -> Section:
         rows,
         "Figure 2 of the paper with random delays: 7 arms, delays up to 6; rewards are 0 or 1, and "
         f"{LOST:.0%} of them never come. Users take turns, so all are in the same round: the "
-        "hardest case for many users. Mean and 95 % interval over instances. In a first round all arms are "
-        "rested, so with few rounds a user the rule may earn more than the optimum.",
+        "hardest case for many users. Mean and 95 % interval over instances. In a first round all "
+        "arms are rested, so with few rounds a user the rule may earn more than the optimum.",
     )
 
 

@@ -328,8 +328,17 @@ def test_the_events_of_a_campaign_can_be_read_as_a_log(tmp_path: Path) -> None:
         json.dumps(event.document("test", seq)) + "\n" for seq, event in campaign._store.read(0)
     ]
     path.write_text("".join(lines))
-    columns = {name: name for name in ("user", "time", "arm", "reward", "propensity")}
-    read = Log.read(path, **columns, arms=ARMS, max_delay=3, from_start=True)
+    read = Log.read(
+        path,
+        user="user",
+        time="time",
+        arm="arm",
+        reward="reward",
+        propensity="propensity",
+        arms=ARMS,
+        max_delay=3,
+        from_start=True,
+    )
     whole = campaign.log()
     assert read.counts == whole.counts
     for name in ("starts", "arms", "rewards", "delays", "propensity"):

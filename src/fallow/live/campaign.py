@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fallow.frames import frame
-from fallow.live.desk import Decision, Desk
+from fallow.live.decision import Decision
+from fallow.live.desk import Desk
 from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
 from fallow.live.folding import find_campaign, load_state, make_campaign
 from fallow.live.planning import Planner

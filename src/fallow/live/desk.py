@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from fallow import checks
+from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.events import (
     ARM,
@@ -25,8 +25,6 @@ from fallow.live.events import (
     FEEDBACK,
     RETIRE,
     Event,
-    decision_id,
-    parse_decision_id,
 )
 from fallow.live.lookahead import Ages, Lookahead
 from fallow.live.policy import Policy
@@ -41,45 +39,6 @@ PATIENCE, STALE = 16, 0.01
 """Decisions that a new policy may take, in all or as a share of those before."""
 ASKED = 64
 """Past requests whose answers are planned ahead."""
-
-
-class Decision(NamedTuple):
-    """What to show a user.
-
-    Attributes
-    ----------
-    id
-        To report the reward by.
-    arm
-        The arm to show, by name.
-    delay
-        Its delay, counted from 1 to the longest; one more is rested.
-    expected
-        What it is believed to pay, in [0, 1].
-    low, high
-        In between lie 95 % of the belief.
-    optimistic
-        What it may well pay; plans are made as if it did.
-    rewards
-        How many rewards of this arm at this delay are known, from all users.
-    """
-
-    id: str
-    arm: str
-    delay: int
-    expected: float
-    low: float
-    high: float
-    optimistic: float
-    rewards: int
-
-    @property
-    def reason(self) -> str:
-        """Why it was chosen, in words."""
-        return (
-            f"believed to pay {self.expected:.3f} ({self.low:.3f} to {self.high:.3f}) after "
-            f"{self.rewards:,} rewards, and planned with as if it paid {self.optimistic:.3f}"
-        )
 
 
 class Desk:
@@ -365,8 +324,3 @@ class Desk:
             Policy(trial.view())
         except ValueError as error:
             raise ConflictError(str(error)) from error
-
-
-def unknown_decision(identity: object) -> UnknownError:
-    """Return the error for an id that no decision has."""
-    return UnknownError(f"id must be that of a decision, got {checks.short(identity)}")

@@ -73,9 +73,8 @@ class Lookahead:
         pulls = np.flatnonzero(self._arms[search.arms] == arm)
         if not pulls.size or not allows(search.limits, past, search.means.shape[1], pulls):
             return False
-        rounds = LENGTHS * search.means.shape[1]
-        path = search.path(past, rounds, WIDTH)  # the past has gone on
-        return path.size == rounds
+        rounds = LENGTHS * len(search.means[0])
+        return len(search.path(past, rounds, WIDTH)) == rounds  # the past has gone on
 
     def _look_ahead(self, ages: Ages) -> int:
         """Search from a past on, and remember the choices on the way."""
