@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,3 +55,12 @@ def postgres() -> Iterator[Postgres]:
         pytest.skip("there is no PostgreSQL: install postgresql")
     with run_postgres() as server:
         yield server
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Let threads take turns as often as can be."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)

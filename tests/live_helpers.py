@@ -1,4 +1,4 @@
-"""A process that appends to a store while things are killed."""
+"""Events to keep, and a process that appends to a store while things are killed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from contextlib import contextmanager
 
 from helpers import python_path
 
+from fallow.live.events import DECISION, Event
 from fallow.live.stores import Store
+
+
+def decisions(*users: object) -> list[Event]:
+    """Return a decision for each user, with no more than a store needs."""
+    return [Event(DECISION, 0.5, user=str(user)) for user in users]
 
 
 @contextmanager
