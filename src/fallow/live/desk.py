@@ -26,10 +26,13 @@ from fallow.live.events import (
     decision_id,
     parse_decision_id,
 )
-from fallow.live.policy import Ages, Policy
+from fallow.live.lookahead import Ages, Lookahead
+from fallow.live.policy import Policy
 from fallow.live.settings import MAX_USER
 from fallow.live.state import CANCELLED, CLOSED, State
 
+STRETCH = 4
+"""Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
 MOST_STEPS = 4096
 """Decisions of a user that are looked back at."""
 
@@ -94,8 +97,9 @@ class Desk:
         """Take in an event that was kept."""
         state = self.state
         state.apply(number, event)
-        if event.kind == DECISION:
-            self.is_due |= self.policy.is_due(state, state.arm[-1], state.column[-1])
+        if event.kind in (DECISION, FEEDBACK, DEFAULT):
+            place = -1 if event.ref is None else state.place(event.ref)
+            self.is_due |= self.policy.is_due(state, (state.arm[place], state.column[place]))
         elif event.kind in (ARM, RETIRE):
             self.policy = Policy(state.view())
             self.is_due = False
@@ -113,8 +117,9 @@ class Desk:
             if key in self.state.keys:
                 return self.made(self.state.keys[key])
         state, policy = self.state, self.policy
-        ages, columns = self._past(user, now)
-        arm = policy.choose(ages)
+        lookahead = policy.curious if self._is_curious(user) else policy.content
+        ages, columns = self._past(user, now, lookahead)
+        arm = lookahead.choose(ages)
         if arm < 0:
             raise ConflictError(
                 f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
@@ -122,8 +127,8 @@ class Desk:
         propensity = None
         explore = state.settings.explore
         if explore > 0:
-            allowed = policy.allowed(ages)
-            draw = self._draw(user)
+            allowed = lookahead.allowed(ages)
+            draw = self._draw(user, self._turn(user))
             chosen = arm
             if draw < explore:
                 arm = allowed[int(draw / explore * len(allowed))]
@@ -231,8 +236,9 @@ class Desk:
 
         What was shown in the same round by the clock stands in the rounds before.
         """
-        span = self.policy.reach + 1
-        codes, _ = self._past(user, now)
+        lookahead = self.policy.content
+        span = lookahead.reach + 1
+        codes, _ = self._past(user, now, lookahead)
         rounds: list[str | None] = []
         for code in codes:
             arm, age = divmod(code, span)
@@ -246,11 +252,26 @@ class Desk:
             raise unknown_decision(decision_id(self.name, number))
         return place
 
-    def _past(self, user: str, now: float) -> tuple[Ages, dict[int, int]]:
-        """Return the past of a user as the policy sees it, and the delays, counted from 0."""
-        state, policy = self.state, self.policy
-        span = policy.reach + 1
-        length = policy.clockwork.round_length
+    def _turn(self, user: str) -> int:
+        """Return how many decisions were made for a user."""
+        latest = self.state.users.get(user)
+        return 0 if latest is None else self.state.turn[latest] + 1
+
+    def _is_curious(self, user: str) -> bool:
+        """Tell whether a user's next decision is to find things out.
+
+        What one user finds out serves all, and may cost her some rounds. So the more users there
+        are, the fewer are curious at a time: the square root of them. Everyone has her turn.
+        """
+        users = len(self.state.users)
+        stretch = self._turn(user) // (STRETCH * self.state.settings.columns)
+        return users <= 1 or self._draw(user, -stretch - 1) < users**-0.5
+
+    def _past(self, user: str, now: float, lookahead: Lookahead) -> tuple[Ages, dict[int, int]]:
+        """Return the past of a user as a lookahead sees it, and the delays, counted from 0."""
+        state = self.state
+        reach, span = lookahead.reach, lookahead.reach + 1
+        length = self.policy.clockwork.round_length
         codes: list[int] = []
         columns: dict[int, int] = {}
         arms, at = state.arm, state.at
@@ -265,11 +286,11 @@ class Desk:
                 column = self._column(elapsed)
             else:
                 column = age - 1 if age <= last else last
-            if age > policy.reach:
+            if age > reach:
                 break
             if arm not in columns:
                 columns[arm] = column
-            elif not policy.counts_all_pulls:
+            elif not lookahead.counts_all_pulls:
                 continue
             codes.append(arm * span + age)
         return tuple(codes), columns
@@ -281,10 +302,9 @@ class Desk:
         doublings = math.log2(max(elapsed / settings.max_delay, 1e-300))
         return max(0, settings.columns - 2 + math.ceil(doublings))
 
-    def _draw(self, user: str) -> float:
-        """Return a number in [0, 1) that the campaign, the user and her last decision determine."""
-        previous = self.state.users.get(user, -1)
-        text = f"{self.name}\0{user}\0{previous if previous < 0 else self.state.numbers[previous]}"
+    def _draw(self, user: str, turn: int) -> float:
+        """Return a number in [0, 1) that the campaign, the user and the turn determine."""
+        text = f"{self.name}\0{user}\0{turn}"
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) / 2**64
 
     def _arms(self, names: list[str]) -> Iterator[tuple[str, bool]]:
