@@ -276,9 +276,11 @@ class Campaign:
 
 
 def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:
-    """Return the decisions among events that were shown as a log."""
+    """Return the decisions that were shown as a log, from all events or the last ones."""
     shown: dict[int, list[Any]] = {}
+    first = None
     for number, event in events:
+        first = first or number
         ref = event.ref or 0
         if event.kind == DECISION:
             shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
@@ -298,5 +300,5 @@ def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, 
         max_delay=settings.max_delay,
         clock=settings.clock,
         arms=arms,
-        from_start=True,
+        from_start=first == 1,
     )

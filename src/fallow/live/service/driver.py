@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
@@ -105,7 +105,7 @@ class Driver:
         self._planning_thread = ThreadPoolExecutor(1, "plans")
         self._study_thread = ThreadPoolExecutor(1, "studies")
         self._queue: list[Proposal] = []
-        self._is_writing = False
+        self._writing: asyncio.Task[None] | None = None
         self._creating = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self.hosted: dict[str, Hosted] = {}
@@ -119,8 +119,8 @@ class Driver:
 
     async def close(self) -> None:
         """Keep what was proposed, and let go of the store."""
-        while self._is_writing:
-            await asyncio.wait([proposal.future for proposal in self._queue] or [self._pause()])
+        if self._writing is not None:
+            await self._writing
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -128,9 +128,6 @@ class Driver:
         self._planning_thread.shutdown(wait=False, cancel_futures=True)
         self._study_thread.shutdown(wait=False, cancel_futures=True)
         self._store_thread.shutdown()
-
-    def _pause(self) -> asyncio.Task[None]:
-        return self._loop.create_task(asyncio.sleep(0.001))
 
     async def use_store(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the thread that has the store."""
@@ -143,6 +140,12 @@ class Driver:
     async def study(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function that may take long."""
         return await self._loop.run_in_executor(self._study_thread, function, *arguments)
+
+    async def campaigns(self) -> Collection[Hosted]:
+        """Return all campaigns, oldest first."""
+        if self._store.shared:
+            await self._load_new()
+        return self.hosted.values()
 
     async def campaign(self, name: str) -> Hosted:
         """Return a campaign by name."""
@@ -216,9 +219,8 @@ class Driver:
         if event is not None:
             for claim in event.claims:
                 hosted.claims[claim] = future
-        if not self._is_writing:
-            self._is_writing = True
-            self.spawn(self._write())
+        if self._writing is None:
+            self._writing = self.spawn(self._write())
         return future
 
     async def _write(self) -> None:
@@ -246,7 +248,7 @@ class Driver:
             self.metrics.committed(len(queue), time.perf_counter() - begun)
             for (hosted, proposals), each in zip(by_campaign.items(), kept, strict=True):
                 self._take_in(hosted, proposals, each)
-        self._is_writing = False
+        self._writing = None
 
     def _take_in(self, hosted: Hosted, proposals: list[Proposal], kept: Kept) -> None:
         for news_number, news in kept.news:
@@ -335,8 +337,9 @@ class Driver:
         events: Iterator[tuple[int, Event]] = self._store.read(campaign, after)
         return list(islice(events, PAGE))
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside all else, until the driver is closed."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
