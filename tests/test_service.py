@@ -179,14 +179,16 @@ def test_a_batch_decides_in_order(store: Store) -> None:
 
 def test_a_batch_says_where_the_rules_leave_no_arm() -> None:
     async def scene(asked: Asked) -> None:
-        body = {"decisions": [{"user": user} for user in ("ann", "ann", "bob")]}
+        body = {"decisions": [{"user": user} for user in ("ann", "ann", "bob", "ann", "ann")]}
         answer = await asked.ask("POST", "/v1/campaigns/morning/decisions/batch", body)
         assert answer.status == 201
-        kinds = [set(each) for each in answer.json["decisions"]]
-        assert kinds[1] == {"error"}
-        assert "id" in kinds[0] & kinds[2]
+        made = answer.json["decisions"]
+        assert ["id" in each for each in made] == [True, True, True, True, False]
+        assert "rules" in made[4]["error"]
+        assert (await asked.decide("ann")).status == 409
 
-    play(scene, clock="time", rules={"cooldowns": dict.fromkeys(SETTINGS["arms"], 60)})  # type: ignore[call-overload]
+    cooldowns = {"hymn": 10, "waltz": 10, "polka": 10}
+    play(scene, clock="time", max_delay=1000, rules={"cooldowns": cooldowns})
 
 
 def test_the_log_is_sent_in_order_and_from_anywhere(store: Store) -> None:
@@ -401,6 +403,7 @@ def test_what_breaks_a_rule_is_refused(path: str, body: bytes, status: int, word
         {"wait": -1},
         {"explore": 1.1},
         {"rules": {"cooldowns": {"tango": 3}}},
+        {"rules": {"cooldowns": dict.fromkeys("abc", 4)}},
         {"rules": {"nosuch": 3}},
         {"rules": []},
         {"colour": "red"},

@@ -137,7 +137,7 @@ class Campaign:
             while True:
                 self._pass_time()
                 if self._desk.is_due:
-                    self._renew()
+                    self._desk.plan_now() if self._planner is None else self._planner.want()
                 answer = self._desk.decide(user, key, self._now())
                 if isinstance(answer, Decision):
                     return answer
@@ -190,14 +190,14 @@ class Campaign:
 
     def plan(self) -> Plan:
         """Return the best cycle for the means as they are believed, with its certificate."""
-        return plan(Policy(self._view()).expected())
+        return plan(Policy(self._view()).expected)
 
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
             view = self._desk.state.view()
             shown = self._desk.shown(user, self._now())
-        return schedule(Policy(view).expected(), rounds, since=shown)
+        return schedule(Policy(view).expected, rounds, since=shown)
 
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
@@ -266,13 +266,6 @@ class Campaign:
         """Keep events for feedback that is overdue."""
         if overdue := list(self._desk.late(self._now())):
             self._keep(*overdue)
-
-    def _renew(self) -> None:
-        if self._planner is not None:
-            self._planner.want()
-        else:
-            self._desk.is_due = False
-            self._desk.renew(Policy(self._desk.state.view()))
 
 
 def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:

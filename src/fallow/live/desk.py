@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from fallow import checks
@@ -33,8 +35,12 @@ from fallow.live.state import CANCELLED, CLOSED, State
 
 STRETCH = 4
 """Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
-MOST_STEPS = 4096
-"""Decisions of a user that are looked back at."""
+MOST_STEPS = 1000
+"""Decisions of a user that are looked back at, where delays are elapsed time."""
+PATIENCE, STALE = 16, 0.01
+"""Decisions that a new policy may take, in all or as a share of those before."""
+ASKED = 64
+"""Past requests whose answers are planned ahead."""
 
 
 class Decision(NamedTuple):
@@ -84,14 +90,26 @@ class Desk:
     state
         What is known.
     policy
-        What decides. It is renewed by whoever plans, when it `is_due`.
+        What decides. It is renewed by whoever plans, when it is due.
     """
 
     def __init__(self, name: str, state: State) -> None:
         self.name = name
         self.state = state
         self.policy = Policy(state.view())
-        self.is_due = False
+        self._due_at: int | None = None
+        self._asked: deque[tuple[bool, Ages]] = deque(maxlen=ASKED)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough has come in for a new policy."""
+        return self._due_at is not None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether so many decisions were made since then that the next had better wait for it."""
+        made = len(self.state.numbers)
+        return self._due_at is not None and made - self._due_at > max(PATIENCE, STALE * made)
 
     def apply(self, number: int, event: Event) -> None:
         """Take in an event that was kept."""
@@ -99,13 +117,32 @@ class Desk:
         state.apply(number, event)
         if event.kind in (DECISION, FEEDBACK, DEFAULT):
             place = -1 if event.ref is None else state.place(event.ref)
-            self.is_due |= self.policy.is_due(state, (state.arm[place], state.column[place]))
+            cell = state.arm[place], state.column[place]
+            if self._due_at is None and self.policy.is_due(state, cell):
+                self._due_at = len(state.numbers)
         elif event.kind in (ARM, RETIRE):
-            self.policy = Policy(state.view())
-            self.is_due = False
+            self.plan_now()
+
+    def plan_now(self) -> None:
+        """Make a new policy, and decide by it."""
+        self._due_at = None
+        self.policy = Policy(self.state.view())
+
+    def plan(self) -> Callable[[], Policy]:
+        """Return what makes a new policy from all there is now, in any thread, for `renew`."""
+        view, asked = self.state.view(), set(self._asked)
+
+        def made() -> Policy:
+            policy = Policy(view)
+            for is_curious, ages in asked:  # will be asked again, and a search takes its time
+                (policy.curious if is_curious else policy.content).choose(ages)
+            return policy
+
+        return made
 
     def renew(self, policy: Policy) -> None:
-        """Decide by another policy, unless arms have changed since it was begun."""
+        """Decide by a new policy, unless arms have changed since it was begun."""
+        self._due_at = None
         if policy.view.retired == tuple(self.state.retired):
             self.policy = policy
 
@@ -117,8 +154,10 @@ class Desk:
             if key in self.state.keys:
                 return self.made(self.state.keys[key])
         state, policy = self.state, self.policy
-        lookahead = policy.curious if self._is_curious(user) else policy.content
+        is_curious = self._is_curious(user)
+        lookahead = policy.curious if is_curious else policy.content
         ages, columns = self._past(user, now, lookahead)
+        self._asked.append((is_curious, ages))
         arm = lookahead.choose(ages)
         if arm < 0:
             raise ConflictError(
@@ -268,24 +307,11 @@ class Desk:
         return users <= 1 or self._draw(user, -stretch - 1) < users**-0.5
 
     def _past(self, user: str, now: float, lookahead: Lookahead) -> tuple[Ages, dict[int, int]]:
-        """Return the past of a user as a lookahead sees it, and the delays, counted from 0."""
-        state = self.state
+        """Return the past of a user as a lookahead sees it, and delays by arm, counted from 0."""
         reach, span = lookahead.reach, lookahead.reach + 1
-        length = self.policy.clockwork.round_length
         codes: list[int] = []
         columns: dict[int, int] = {}
-        arms, at = state.arm, state.at
-        last = state.settings.columns - 1
-        for age, place in enumerate(state.recent(user), 1):
-            arm = arms[place]
-            if length:
-                elapsed = max(now - at[place], 0.0)
-                age, step = int(elapsed / length) + 1, age
-                if step > MOST_STEPS or len(columns) == len(state.arms):
-                    break
-                column = self._column(elapsed)
-            else:
-                column = age - 1 if age <= last else last
+        for arm, age, column in self._shown_to(user, now):
             if age > reach:
                 break
             if arm not in columns:
@@ -294,6 +320,18 @@ class Desk:
                 continue
             codes.append(arm * span + age)
         return tuple(codes), columns
+
+    def _shown_to(self, user: str, now: float) -> Iterator[tuple[int, int, int]]:
+        """Yield what a user was shown, latest first: arm, rounds of the plan ago, and delay."""
+        state, length = self.state, self.policy.clockwork.round_length
+        last = state.settings.columns - 1
+        if not length:
+            for age, place in enumerate(state.recent(user), 1):
+                yield state.arm[place], age, min(age - 1, last)
+        else:
+            for place in islice(state.recent(user), MOST_STEPS):
+                elapsed = max(now - state.at[place], 0.0)
+                yield state.arm[place], int(elapsed / length) + 1, self._column(elapsed)
 
     def _column(self, elapsed: float) -> int:
         settings = self.state.settings

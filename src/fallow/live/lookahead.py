@@ -61,7 +61,7 @@ class Lookahead:
     def allowed(self, ages: Ages) -> list[int]:
         """Return the arms that the rules allow after such a past."""
         if not self._is_ruled:
-            return self._arms.tolist()
+            return list(self._place)
         past, rested = self._past(ages), self._search.means.shape[1]
         return sorted(
             int(self._arms[arm])

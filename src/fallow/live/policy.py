@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
@@ -91,7 +90,7 @@ class Clockwork(NamedTuple):
 
 
 class Policy:
-    """What decides between two plans; it never changes but for the choices it remembers.
+    """Two plans to decide by; they never change but for the choices they remember.
 
     Attributes
     ----------
@@ -101,28 +100,33 @@ class Policy:
         What that says of each cell.
     clockwork
         How delays are counted.
+    expected
+        The means that are believed, in rounds of the plan, with the rules.
+    curious
+        Chooses as if each cell paid what it may well pay, and so finds out.
+    content
+        Chooses by what each cell is believed to pay, and leaves it to others to find out.
     """
 
     def __init__(self, view: View, belief: Belief | None = None) -> None:
         self.view = view
         self.belief = Belief.of(view) if belief is None else belief
         self.clockwork = Clockwork.of(view.settings, view.pace)
-        self._shown = view.counts + view.waiting
-        self._shown_until, self._known_until = _grown(self._shown), _grown(view.counts)
+        shown = view.counts + view.waiting
+        self._shown_until, self._known_until = _grown(shown), _grown(view.counts)
+        active = np.flatnonzero(~np.array(view.retired))
+        names = [view.arms[arm] for arm in active]
+        rules = self.clockwork.rules(view)
 
-    @cached_property
-    def curious(self) -> Lookahead:
-        """Chooses as if each cell paid what it may well pay, and so finds out."""
-        return self._lookahead(self.belief.indices)
+        def table(means: FloatArray) -> Instance:
+            return Instance(means[active][:, self.clockwork.columns], names, rules)
 
-    @cached_property
-    def content(self) -> Lookahead:
-        """Chooses by what each cell is believed to pay, and leaves it to others to find out."""
-        return self._lookahead(self.belief.means)
+        def lookahead(means: FloatArray) -> Lookahead:
+            return Lookahead(table(tilted(means, float(shown.sum())).means), active)
 
-    def expected(self) -> Instance:
-        """Return the means that are believed, in rounds, with the rules."""
-        return self._planned(self.belief.means)
+        self.expected = table(self.belief.means)
+        self.curious = lookahead(self.belief.indices)
+        self.content = lookahead(self.belief.means)
 
     def is_due(self, state: State, cell: tuple[int, int]) -> bool:
         """Tell whether decisions or rewards of a cell have grown so much that a new one is due."""
@@ -132,19 +136,7 @@ class Policy:
             or known + state.waiting[cell] >= self._shown_until[cell]
         )
 
-    def _lookahead(self, means: FloatArray) -> Lookahead:
-        table = tilted(means, float(self._shown.sum())).means
-        return Lookahead(self._planned(table), self._active)
-
-    def _planned(self, means: FloatArray) -> Instance:
-        names = [self.view.arms[arm] for arm in self._active]
-        columns = means[self._active][:, self.clockwork.columns]
-        return Instance(columns, names, self.clockwork.rules(self.view))
-
-    @cached_property
-    def _active(self) -> IntArray:
-        return np.flatnonzero(~np.array(self.view.retired))
-
 
 def _grown(counts: IntArray) -> IntArray:
-    return np.ceil(counts * (1 + GROWTH) + 0.5).astype(np.int64)
+    grown: IntArray = np.ceil(counts * (1 + GROWTH) + 0.5).astype(np.int64)
+    return grown

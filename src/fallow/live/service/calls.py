@@ -118,6 +118,8 @@ class Calls:
     async def _decision(self, hosted: Hosted, asked: DecisionBody) -> tuple[DecisionAnswer, bool]:
         """Return a decision, and whether it is new."""
         desk = hosted.desk
+        if desk.is_overdue and hosted.planning is not None:
+            await asyncio.wait([hosted.planning])
         found = await self._driver.do(
             hosted, lambda: desk.decide(asked.user, asked.key, time.time())
         )

@@ -18,7 +18,6 @@ from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
 from fallow.live.events import FEEDBACK, Claim, Event, parse_decision_id
 from fallow.live.folding import load_state, make_campaign
-from fallow.live.policy import Policy
 from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
@@ -47,6 +46,8 @@ class Hosted:
         What events that are being kept are about, and when they are.
     feedback_seconds
         How long the latest feedback took to come.
+    planning
+        The making of a new policy, if it is under way.
     planned_at
         When the policy was made, by the monotonic clock.
     """
@@ -56,7 +57,7 @@ class Hosted:
         self.claims: dict[Claim, asyncio.Future[int | None]] = {}
         self.feedback_seconds: deque[float] = deque(maxlen=999)
         self.planned_at = time.monotonic()
-        self.is_planning = False
+        self.planning: asyncio.Task[None] | None = None
         self.snapshot_at = desk.state.head
 
     def apply(self, number: int, event: Event) -> None:
@@ -277,9 +278,8 @@ class Driver:
 
     def _look_after(self, hosted: Hosted) -> None:
         """Plan and keep a snapshot, where that is due."""
-        if hosted.desk.is_due and not hosted.is_planning:
-            hosted.is_planning = True
-            self.spawn(self._plan(hosted))
+        if hosted.desk.is_due and hosted.planning is None:
+            hosted.planning = self.spawn(self._plan(hosted))
         head = hosted.desk.state.head
         if head >= hosted.snapshot_at + max(SNAPSHOT, hosted.snapshot_at // 4):
             hosted.snapshot_at = head
@@ -288,11 +288,12 @@ class Driver:
                 self.spawn(self._keep_snapshot(hosted.number, head, content))
 
     async def _plan(self, hosted: Hosted) -> None:
-        while hosted.desk.is_due:
-            hosted.desk.is_due = False
-            hosted.desk.renew(await self.think(Policy, hosted.desk.state.view()))
-            hosted.planned_at = time.monotonic()
-        hosted.is_planning = False
+        try:
+            while hosted.desk.is_due:
+                hosted.desk.renew(await self.think(hosted.desk.plan()))
+                hosted.planned_at = time.monotonic()
+        finally:
+            hosted.planning = None
 
     async def _keep_snapshot(self, number: int, head: int, content: bytes) -> None:
         try:
