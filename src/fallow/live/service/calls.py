@@ -23,13 +23,13 @@ from fallow.live.service.driver import Done, Driver, Hosted
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,
+    BatchItem,
     CampaignBody,
     CampaignsAnswer,
     DecisionAnswer,
     DecisionBody,
     FeedbackBody,
     Health,
-    Problem,
     StatusAnswer,
 )
 from fallow.live.service.openapi import CALLS, document
@@ -140,17 +140,18 @@ class Calls:
             checks.name("user", asked.user, MAX_USER)
             checks.name("key", asked.key or "none", MAX_USER)
             by_user.setdefault(asked.user, []).append(place)
-        answers: dict[int, DecisionAnswer | Problem] = {}
+        answers = [BatchItem()] * len(body.decisions)
 
         async def decide_for_one(places: list[int]) -> None:
             for place in places:
                 try:
-                    answers[place], _ = await self._decision(hosted, body.decisions[place])
+                    made, _ = await self._decision(hosted, body.decisions[place])
+                    answers[place] = BatchItem(made.id, made.arm, made.delay, made.expected)
                 except ConflictError as error:
-                    answers[place] = Problem(str(error))
+                    answers[place] = BatchItem(error=str(error))
 
         await asyncio.gather(*map(decide_for_one, by_user.values()))
-        return _json(BatchAnswer([answers[place] for place in range(len(answers))]), 201)
+        return _json(BatchAnswer(answers), 201)
 
     async def _create(self, request: Request) -> Response:
         body = _campaign_body(await read_body(request.receive))
