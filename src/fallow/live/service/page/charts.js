@@ -15,7 +15,9 @@ export function roundUp(value) {
 
 /** The top of the axis that all arms share: no higher for cells of which little is known. */
 export function topOf(cells) {
-  const ends = cells.map((cell) => (cell.rewards >= SURE ? cell.high : cell.mean));
+  const isSure = cells.map((cell) => cell.rewards >= SURE);
+  const none = !isSure.includes(true);
+  const ends = cells.map((cell, place) => (none || isSure[place] ? cell.high : cell.mean));
   return roundUp(Math.max(0, ...ends));
 }
 
@@ -54,7 +56,7 @@ function delayTicks(spans, clock, middle, slot, y) {
 
 /** What an arm pays by delay: means as a line, intervals as a band, rewards as bars below. */
 export function recovery({ name, cells, spans, clock, top }) {
-  const width = 190, left = 28, right = 186, high = 8, low = 96, floor = 116;
+  const width = 174, left = 26, right = 172, high = 8, low = 96, floor = 116;
   const slot = (right - left) / spans.length;
   const middle = (place) => left + (place + 0.5) * slot;
   const y = (value) => low - (low - high) * Math.min(1, value / top);

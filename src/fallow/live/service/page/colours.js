@@ -1,7 +1,7 @@
-// A look for each arm: twenty colours, then the same again with stripes, then with dots.
+// A look for each arm: twenty colours, then the same again with a dashed edge, then with a whole one.
 
 const HUES = 10;
-const PATTERNS = ["plain", "striped", "dotted"];
+const EDGES = ["plain", "dashed", "underlined"];
 
 /** Ten light colours and, between their hues, ten dark ones; neighbours are far apart. */
 export function colour(place) {
@@ -13,6 +13,6 @@ export function colour(place) {
 export function paint(node, place) {
   node.style.setProperty("--colour", colour(place));
   node.style.setProperty("--on-colour", place % 2 ? "#ffffff" : "#000000");
-  node.classList.add("painted", PATTERNS[Math.floor(place / (2 * HUES)) % PATTERNS.length]);
+  node.classList.add("painted", EDGES[Math.floor(place / (2 * HUES)) % EDGES.length]);
   return node;
 }

@@ -18,7 +18,7 @@ export function draw(tag, attributes = {}, ...children) {
 
 /** Names stand in an element of their own: whatever is in them does not change the text around. */
 export function named(name) {
-  return make("bdi", { class: "name" }, name);
+  return make("bdi", { class: "name", title: name }, name);
 }
 
 export function byId(id) {

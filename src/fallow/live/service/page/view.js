@@ -46,15 +46,15 @@ function figures({ counts, settings: { wait }, decisions_per_second: pace, histo
   const sums = lately(history);
   const came = sums.rewards ? reward(sums.reward / sums.rewards) : "–";
   const compared = sums.rewards
-    ? `${reward(sums.expected / sums.rewards)} was expected, last ${time(sums.seconds)}`
+    ? `${reward(sums.expected / sums.rewards)} was expected; over the last ${time(sums.seconds)}`
     : "no feedback yet";
   const limit = wait === null ? "ten times the usual time" : time(wait);
   return [
     ["Decisions", count(counts.decisions), `for ${plural(counts.users, "user")}`],
     ["Decisions a second", perSecond(pace), ""],
-    ["Average reward lately", came, compared],
     ["Feedback open", count(counts.open), `${count(counts.feedback)} came`],
     ["Feedback late", count(counts.late), `open for more than ${limit}`],
+    ["Average reward lately", came, compared],
   ];
 }
 
@@ -87,7 +87,7 @@ function showPlan({ plan, arms, counts }) {
   byId("plan-rest").textContent = hidden > 0 ? `… and ${plural(hidden, "more round")}.` : "";
   const times = new Map();
   for (const name of cycle) times.set(name, (times.get(name) ?? 0) + 1);
-  const shares = [...times].map(([name, often]) => [name, places.get(name), often, cycle.length]);
+  const shares = [...times].map(([name, often]) => [name, places.get(name), often]);
   shares.sort((one, other) => one[1] - other[1]);
   renewEach(byId("plan-shares"), "li", cycle.length > MOST_NAMED ? shares : [], ([name]) => name, share);
 }
@@ -104,19 +104,19 @@ function planWords(plan, counts) {
   ];
 }
 
-function share([name, place, often, length]) {
-  return [numbered(place), named(name), ` ${count(often)} of ${count(length)}`];
+function share([name, place, often]) {
+  return [numbered(place), named(name), make("span", { class: "soft" }, ` ${plural(often, "time")}`)];
 }
 
 function numbered(place) {
   return paint(make("span", { class: "swatch", "aria-hidden": "true" }, String(place + 1)), place);
 }
 
-function showReward({ history, counts }) {
+function showReward({ name, history, counts }) {
   const some = history.some((bucket) => bucket.rewards > 0);
   const none = counts.decisions
     ? "No feedback has come yet: there is nothing to compare with what was expected."
-    : "No decisions yet.";
+    : `No decisions yet. Ask for one: POST /v1/campaigns/${name}/decisions with {"user": "ann"}.`;
   byId("reward-words").textContent = some
     ? "Average reward of the decisions of each moment whose feedback has come." : none;
   const width = Math.max(280, Math.round(byId("reward-chart").clientWidth));
