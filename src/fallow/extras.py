@@ -8,10 +8,15 @@ EXTRAS = {
     "distributed": "cluster",
     "filelock": "cli",
     "gymnasium": "gym",
+    "httptools": "serve",
     "matplotlib": "plot",
+    "msgspec": "serve",
     "polars": "data",
     "rich": "cli",
+    "starlette": "serve",
     "typer": "cli",
+    "uvicorn": "serve",
+    "uvloop": "serve",
 }
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fallow import checks
 from fallow.frames import frame
 from fallow.live.desk import Decision, Desk
-from fallow.live.errors import ConflictError
 from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
-from fallow.live.folding import load_state
+from fallow.live.folding import find_campaign, load_state, make_campaign
 from fallow.live.planning import Planner
 from fallow.live.policy import Belief, Policy
 from fallow.live.settings import Settings, check_name
-from fallow.live.state import State, View
+from fallow.live.state import View
 from fallow.live.stores import Batch, Store, open_store
 from fallow.logs.log import Log
 from fallow.planners.cycle import Plan
@@ -116,29 +114,17 @@ class Campaign:
         check_name(name)
         kept = open_store(store, durable)
         try:
-            record = next((each for each in kept.campaigns() if each.name == name), None)
-            if record is None and arms is None:
-                raise ValueError(f"arms must be given for a new campaign, got None for {name!r}")
-            if arms is not None:
-                settings = Settings(
-                    tuple(arms),
-                    1 if max_delay is None else max_delay,
-                    clock,
-                    default_reward,
-                    wait,
-                    explore,
-                    rules if isinstance(rules, Rules) else Rules.from_document(rules or {}),
-                )
+            if arms is None:
+                record = find_campaign(kept, name)
+            else:
                 if max_delay is None:
                     raise ValueError("max_delay must be given with arms, got None")
-                Desk(name, State(settings))  # the rules can be kept
-                record = kept.create(name, settings.to_json())
-                if record.settings != settings.to_json():
-                    raise ConflictError(
-                        f"settings of {name!r} must be those it was made with, "
-                        f"got {settings.to_json()} in place of {record.settings}"
-                    )
-            assert record is not None
+                given = {} if rules is None else rules
+                ruled = given if isinstance(given, Rules) else Rules.from_document(given)
+                settings = Settings(
+                    tuple(arms), max_delay, clock, default_reward, wait, explore, ruled
+                )
+                record, _ = make_campaign(kept, name, settings)
             desk = Desk(name, load_state(kept, record))
         except BaseException:
             kept.close()
@@ -158,20 +144,20 @@ class Campaign:
                 if self._keep(answer):
                     return self._desk.made(len(self._desk.state.numbers) - 1)
 
-    def feedback(self, id: str, reward: float) -> str:
-        """Report the reward of a decision, in [0, 1]: "applied", or "duplicate" if it was known.
+    def feedback(self, decision: str, reward: float) -> str:
+        """Report the reward of a decision, by its id: "applied", or "duplicate" if it is known.
 
         Raises an error if another reward was reported before, or the decision was cancelled.
         """
-        number = self._desk.number(id)
+        number = self._desk.number(decision)
         return self._do(lambda: self._desk.feedback(number, reward, self._now()))
 
-    def cancel(self, id: str) -> str:
-        """Say that a decision was not shown: its user's delays do not count it.
+    def cancel(self, decision: str) -> str:
+        """Say that a decision, by its id, was not shown: its user's delays do not count it.
 
         Returns "applied", or "duplicate" if that was known. Raises an error if it has a reward.
         """
-        number = self._desk.number(id)
+        number = self._desk.number(decision)
         return self._do(lambda: self._desk.cancel(number, self._now()))
 
     def add_arm(self, name: str) -> str:
@@ -209,38 +195,18 @@ class Campaign:
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
-            view, delays = self._desk.state.view(), self._desk.recent_arms(user)
-        return schedule(Policy(view).expected(), rounds, since=delays)
+            view = self._desk.state.view()
+            shown = self._desk.shown(user, self._now())
+        return schedule(Policy(view).expected(), rounds, since=shown)
 
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
 
         Propensities are there if `explore` is above 0. Default rewards are left out.
         """
-        settings = self._desk.state.settings
         with self._lock:
-            shown: dict[int, list[Any]] = {}
-            for number, event in self._store.read(self._number):
-                if event.kind == DECISION:
-                    shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
-                elif event.kind == FEEDBACK:
-                    shown[event.ref or 0][3] = event.reward
-                elif event.kind == CANCEL:
-                    del shown[event.ref or 0]
-        if not shown:
-            raise ValueError("a log must have decisions that were shown, got none yet")
-        user, at, arm, reward, propensity = zip(*shown.values(), strict=True)
-        return Log(
-            user=user,
-            time=at,
-            arm=arm,
-            reward=reward,
-            propensity=propensity if settings.explore > 0 else None,
-            max_delay=settings.max_delay,
-            clock=settings.clock,
-            arms=self._desk.state.arms,
-            from_start=True,
-        )
+            events = list(self._store.read(self._number))
+        return log_of(self._desk.state.settings, self._desk.state.arms, events)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -287,9 +253,9 @@ class Campaign:
         (kept,) = self._store.append([batch])
         for number, event in kept.news:
             self._desk.apply(number, event)
-        for number, event in zip(kept.numbers, events, strict=True):
-            if number is not None:
-                self._desk.apply(number, event)
+        for own, event in zip(kept.numbers, events, strict=True):
+            if own is not None:
+                self._desk.apply(own, event)
         if self._desk.state.head >= self._snapshot_at + SNAPSHOT:
             self._snapshot_at = self._desk.state.head
             content = self._desk.state.to_bytes()
@@ -307,3 +273,30 @@ class Campaign:
         else:
             self._desk.is_due = False
             self._desk.renew(Policy(self._desk.state.view()))
+
+
+def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:
+    """Return the decisions among events that were shown as a log."""
+    shown: dict[int, list[Any]] = {}
+    for number, event in events:
+        ref = event.ref or 0
+        if event.kind == DECISION:
+            shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
+        elif event.kind == FEEDBACK and ref in shown:
+            shown[ref][3] = event.reward
+        elif event.kind == CANCEL:
+            shown.pop(ref, None)
+    if not shown:
+        raise ValueError("a log must have decisions that were shown, got none yet")
+    user, at, arm, reward, propensity = zip(*shown.values(), strict=True)
+    return Log(
+        user=user,
+        time=at,
+        arm=arm,
+        reward=reward,
+        propensity=propensity if settings.explore > 0 else None,
+        max_delay=settings.max_delay,
+        clock=settings.clock,
+        arms=arms,
+        from_start=True,
+    )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NamedTuple
 
 from fallow import checks
 from fallow.live.errors import ConflictError, UnknownError
@@ -26,15 +27,14 @@ from fallow.live.events import (
     parse_decision_id,
 )
 from fallow.live.policy import Ages, Policy
-from fallow.live.settings import MAX_USER, Settings
+from fallow.live.settings import MAX_USER
 from fallow.live.state import CANCELLED, CLOSED, State
 
 MOST_STEPS = 4096
 """Decisions of a user that are looked back at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What to show a user.
 
     Attributes
@@ -47,15 +47,30 @@ class Decision:
         Its delay, counted from 1 to the longest; one more is rested.
     expected
         What it is believed to pay, in [0, 1].
-    reason
-        Why it was chosen, in words.
+    low, high
+        In between lie 95 % of the belief.
+    optimistic
+        What it may well pay; plans are made as if it did.
+    rewards
+        How many rewards of this arm at this delay are known, from all users.
     """
 
     id: str
     arm: str
     delay: int
     expected: float
-    reason: str
+    low: float
+    high: float
+    optimistic: float
+    rewards: int
+
+    @property
+    def reason(self) -> str:
+        """Why it was chosen, in words."""
+        return (
+            f"believed to pay {self.expected:.3f} ({self.low:.3f} to {self.high:.3f}) after "
+            f"{self.rewards:,} rewards, and planned with as if it paid {self.optimistic:.3f}"
+        )
 
 
 class Desk:
@@ -80,18 +95,14 @@ class Desk:
         state = self.state
         state.apply(number, event)
         if event.kind == DECISION:
-            place = len(state.arm) - 1
-            arm, column = state.arm[place], state.column[place]
-            self.is_due |= arm >= len(self.policy.belief.means) or self.policy.is_due(
-                state, arm, column
-            )
+            self.is_due |= self.policy.is_due(state, state.arm[-1], state.column[-1])
         elif event.kind in (ARM, RETIRE):
             self.policy = Policy(state.view())
             self.is_due = False
 
     def renew(self, policy: Policy) -> None:
         """Decide by another policy, unless arms have changed since it was begun."""
-        if len(policy.active) == self.state.retired.count(False):
+        if policy.view.retired == tuple(self.state.retired):
             self.policy = policy
 
     def decide(self, user: str, key: str | None, now: float) -> Event | Decision:
@@ -131,14 +142,17 @@ class Desk:
 
     def made(self, place: int) -> Decision:
         """Return a decision by its place."""
-        state = self.state
-        arm, column = state.arm[place], state.column[place]
+        state, belief = self.state, self.policy.belief
+        cell = state.arm[place], state.column[place]
         return Decision(
             decision_id(self.name, state.numbers[place]),
-            state.arms[arm],
-            column + 1,
+            state.arms[cell[0]],
+            cell[1] + 1,
             state.expected[place],
-            self._reason(arm, column),
+            float(belief.low[cell]),
+            float(belief.high[cell]),
+            float(belief.indices[cell]),
+            int(state.counts[cell]),
         )
 
     def feedback(self, number: int, reward: float, now: float) -> Event | None:
@@ -212,14 +226,19 @@ class Desk:
             raise unknown_decision(identity)
         return parsed[1]
 
-    def recent_arms(self, user: str) -> list[str]:
-        """Return what a user was shown lately, oldest first, as far as it matters."""
-        shown = []
-        for place in self.state.recent(user):
-            shown.append(self.state.arms[self.state.arm[place]])
-            if len(shown) == self.policy.reach:
-                break
-        return shown[::-1]
+    def shown(self, user: str, now: float) -> list[str | None]:
+        """Return what a user was shown, oldest first, as far as it matters; by rounds of the plan.
+
+        What was shown in the same round by the clock stands in the rounds before.
+        """
+        span = self.policy.reach + 1
+        codes, _ = self._past(user, now)
+        rounds: list[str | None] = []
+        for code in codes:
+            arm, age = divmod(code, span)
+            rounds += [None] * (age - 1 - len(rounds))
+            rounds.append(self.state.arms[arm])
+        return rounds[::-1]
 
     def _known(self, number: int) -> int:
         place = self.state.place(number)
@@ -268,18 +287,6 @@ class Desk:
         text = f"{self.name}\0{user}\0{previous if previous < 0 else self.state.numbers[previous]}"
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) / 2**64
 
-    def _reason(self, arm: int, column: int) -> str:
-        belief, state = self.policy.belief, self.state
-        if arm >= len(belief.means):
-            return "the arm is new"
-        plays = int(state.counts[arm, column])
-        rest = "rested" if column == state.settings.columns - 1 else f"at delay {column + 1}"
-        return (
-            f"{state.arms[arm]} {rest}: believed to pay {belief.means[arm, column]:.3f} "
-            f"({belief.low[arm, column]:.3f} to {belief.high[arm, column]:.3f}) after {plays:,} "
-            f"rewards, may well pay {belief.indices[arm, column]:.3f}"
-        )
-
     def _arms(self, names: list[str]) -> Iterator[tuple[str, bool]]:
         gone = self.state.retired
         return ((arm, place < len(gone) and gone[place]) for place, arm in enumerate(names))
@@ -289,7 +296,8 @@ class Desk:
         if all(gone):
             raise ConflictError("a campaign must keep an arm, got its last one to retire")
         settings = self.state.settings
-        trial = State(_with_arms(settings, names))
+        rules = settings.rules.bound_to(settings.arms)
+        trial = State(replace(settings, arms=tuple(names), rules=rules))
         trial.retired = gone
         try:
             Policy(trial.view())
@@ -300,9 +308,3 @@ class Desk:
 def unknown_decision(identity: object) -> UnknownError:
     """Return the error for an id that no decision has."""
     return UnknownError(f"id must be that of a decision, got {checks.short(identity)}")
-
-
-def _with_arms(settings: Settings, names: list[str]) -> Settings:
-    from dataclasses import replace
-
-    return replace(settings, arms=tuple(names), rules=settings.rules.bound_to(settings.arms))

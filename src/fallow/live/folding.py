@@ -2,6 +2,9 @@
 
 import json
 
+from fallow import checks
+from fallow.live.desk import Desk
+from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.settings import Settings
 from fallow.live.state import State
 from fallow.live.stores import Record, Store
@@ -17,3 +20,29 @@ def load_state(store: Store, record: Record) -> State:
     for number, event in store.read(record.number, state.head):
         state.apply(number, event)
     return state
+
+
+def find_campaign(store: Store, name: str) -> Record:
+    """Return the campaign of a name."""
+    records = {record.name: record for record in store.campaigns()}
+    if name not in records:
+        raise UnknownError(
+            f"name must be that of a campaign, got {checks.short(name)}"
+            f"{checks.suggestion(name, records)}; a new one needs arms and max_delay"
+        )
+    return records[name]
+
+
+def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, bool]:
+    """Return the campaign of a name with these settings, and whether it is new."""
+    is_new = all(record.name != name for record in store.campaigns())
+    if is_new:
+        Desk(name, State(settings))  # says so if the rules cannot be kept
+    wanted = settings.to_json()
+    record = store.create(name, wanted)
+    if record.settings != wanted:
+        raise ConflictError(
+            f"settings of {name!r} must be those that it was made with, {record.settings}, "
+            f"got {wanted}; take another name, or change arms by adding and retiring them"
+        )
+    return record, is_new

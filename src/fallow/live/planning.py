@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Event, Lock, Thread
 
 from fallow.live.desk import Desk

@@ -107,8 +107,10 @@ class Policy:
 
     Attributes
     ----------
-    belief
+    view
         What it was made from.
+    belief
+        What that says of each cell.
     clockwork
         How delays are counted.
     active
@@ -119,8 +121,9 @@ class Policy:
         How many rounds back a pull matters.
     """
 
-    def __init__(self, view: View) -> None:
-        self.belief = Belief.of(view)
+    def __init__(self, view: View, belief: Belief | None = None) -> None:
+        self.view = view
+        self.belief = Belief.of(view) if belief is None else belief
         self.clockwork = Clockwork.of(view.settings, view.pace)
         self.active = np.flatnonzero(~np.array(view.retired))
         shown = view.counts + view.waiting
@@ -135,11 +138,10 @@ class Policy:
         self.reach = int(max(longest, waits.max(), limits.rounds.max(initial=0)))
         self.counts_all_pulls = bool((limits.pulls > 1).any())
         self._choices: dict[Ages, int] = {}
-        self._view = view
 
     def expected(self) -> Instance:
         """Return the means that are believed, in rounds, with the rules."""
-        return self._planned(self._view, self.belief.means)
+        return self._planned(self.view, self.belief.means)
 
     def _planned(self, view: View, means: FloatArray) -> Instance:
         names = [view.arms[arm] for arm in self.active]

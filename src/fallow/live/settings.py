@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class Settings:
     default_reward: float | None = None
     wait: float | None = None
     explore: float = 0.0
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
         names = checks.listed("arms", self.arms, "a list of names")
@@ -109,7 +109,7 @@ class Settings:
     @property
     def edges(self) -> FloatArray:
         """By elapsed time, the longest seconds that count as each delay."""
-        return self.max_delay * 2.0 ** np.arange(1 - BINS, 1)
+        return np.ldexp(self.max_delay, np.arange(1 - BINS, 1))
 
     @classmethod
     def from_document(cls, document: object) -> Settings:

@@ -99,9 +99,9 @@ class State:
         kind = event.kind
         if kind == DECISION:
             self._decide(number, event)
-        elif kind == FEEDBACK or kind == DEFAULT:
+        elif kind in (FEEDBACK, DEFAULT):
             self._close(self.place(event.ref), event)
-        elif kind == CANCEL or kind == EXPIRE:
+        elif kind in (CANCEL, EXPIRE):
             place = self.place(event.ref)
             self._stop_waiting(place)
             self.status[place] = CANCELLED if kind == CANCEL else EXPIRED
@@ -149,9 +149,14 @@ class State:
 
     def view(self) -> View:
         """Return a copy of what decisions are planned from."""
-        tables = (table.copy() for table in (self.counts, self.sums, self.waiting))
         return View(
-            self.settings, tuple(self.arms), tuple(self.retired), *tables, pace=self.pace
+            self.settings,
+            tuple(self.arms),
+            tuple(self.retired),
+            self.counts.copy(),
+            self.sums.copy(),
+            self.waiting.copy(),
+            self.pace,
         )
 
     def _decide(self, number: int, event: Event) -> None:

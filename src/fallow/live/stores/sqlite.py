@@ -62,7 +62,10 @@ class SQLiteStore:
         """Return all campaigns, oldest first."""
         with self._explained("read"):
             rows = self._connection.execute("SELECT * FROM campaigns ORDER BY number").fetchall()
-        return [Record(*row, head=self._heads.get(row[0], 0)) for row in rows]
+        return [
+            Record(number, name, settings, self._heads.get(number, 0))
+            for number, name, settings in rows
+        ]
 
     def create(self, name: str, settings: str) -> Record:
         """Return the campaign of this name, and make it if there is none."""
