@@ -106,7 +106,6 @@ class Stub(ThreadingHTTPServer):
         self.changed = Condition()
         self.version = 0
         self.is_open = True
-        self.streams = 0
 
     @property
     def address(self) -> str:
@@ -118,6 +117,12 @@ class Stub(ThreadingHTTPServer):
             self.campaigns.update({each["name"]: each for each in campaigns})
             self.version += 1
             self.changed.notify_all()
+
+    def wait_after(self, seen: int) -> int | None:
+        """Wait for the version after one that was seen; None at the end."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.version > seen or not self.is_open)
+            return self.version if self.is_open else None
 
     def end_streams(self) -> None:
         with self.changed:
@@ -168,20 +173,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def stream(self, name: str) -> None:
         self.begin(200, "text/event-stream")
-        with self.server.changed:
-            self.server.streams += 1
-            seen = self.server.version
-        while self.server.is_open:
-            with self.server.changed:
-                self.server.changed.wait_for(
-                    lambda: self.server.version > seen or not self.server.is_open
-                )
-                seen = self.server.version
-                text = json.dumps(self.server.campaigns[name])
-            if self.server.is_open:
-                self.wfile.write(f": news\r\n\r\ndata: {text}\r\n\r\n".encode())
+        seen = 0
+        while (version := self.server.wait_after(seen)) is not None:
+            seen = version
+            text = json.dumps(self.server.campaigns[name])
+            self.wfile.write(f": news\r\n\r\ndata: {text}\r\n\r\n".encode())
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 

@@ -5,6 +5,8 @@ import { clockTime, delay, plural, reward, tick } from "./words.js";
 
 const LETTER = 6;
 const SURE = 10;
+const FEWEST = 20;
+const MOST_POINTS = 40;
 
 /** The smallest round number that is not below a value. */
 export function roundUp(value) {
@@ -88,30 +90,33 @@ export function recovery({ name, cells, spans, clock, top }) {
   );
 }
 
-/** Buckets of the history taken together, so that there are at most so many. */
-export function pooled(history, most) {
-  const step = history.length ? Math.ceil(history.length / most) * history[0].seconds : 1;
-  const groups = new Map();
-  for (const bucket of history) {
-    const at = Math.floor(bucket.at / step) * step;
-    const sums = groups.get(at) ?? { at: at + step / 2, rewards: 0, reward: 0, expected: 0 };
-    for (const key of ["rewards", "reward", "expected"]) sums[key] += bucket[key];
-    groups.set(at, sums);
+/** Buckets of the history taken together, so that each has enough rewards and there are few. */
+export function pooled(history) {
+  const total = history.reduce((sum, bucket) => sum + bucket.rewards, 0);
+  const least = Math.max(FEWEST, total / MOST_POINTS);
+  const points = [];
+  for (const { at, seconds, ...bucket } of history) {
+    if (points.length === 0 || points.at(-1).rewards >= least) {
+      points.push({ begin: at, end: at, rewards: 0, reward: 0, expected: 0 });
+    }
+    const point = points.at(-1);
+    point.end = at + seconds;
+    for (const key of ["rewards", "reward", "expected"]) point[key] += bucket[key];
   }
-  return [...groups.values()].filter((sums) => sums.rewards > 0);
+  if (points.length > 1 && points.at(-1).rewards < least) points.pop(); // until it has enough
+  return points;
 }
 
 /** Average reward of a decision over time, beside what was expected of it. */
 export function overTime({ history, width }) {
-  const points = pooled(history, 40);
+  const points = pooled(history);
   const left = 34, right = width - 8, high = 8, low = 150;
   const first = history[0].at, last = history.at(-1).at + history.at(-1).seconds;
   const means = (key) => points.map((each) => each[key] / each.rewards);
   const top = roundUp(Math.max(...means("reward"), ...means("expected")));
   const x = (at) => left + (right - left) * Math.max(0, (at - first) / (last - first));
   const y = (value) => low - (low - high) * (value / top);
-  const curve = (key) => means(key).map((value, place) => [x(points[place].at), y(value)]);
-  const withDate = last - first > 86400;
+  const curve = (key) => means(key).map((value, place) => [x((points[place].begin + points[place].end) / 2), y(value)]);
   const ends = ["reward", "expected"].map((key) => reward(means(key).at(-1)));
   const name = `Average reward of a decision over time: lately ${ends[0]}, expected ${ends[1]}`;
   const marks = (key) => curve(key).map(([cx, cy]) => draw("circle", { cx, cy, r: 2, class: `dot ${key}` }));
@@ -120,8 +125,8 @@ export function overTime({ history, width }) {
     draw("path", { d: path(curve("expected")), class: "line expected" }),
     draw("path", { d: path(curve("reward")), class: "line reward" }),
     ...(points.length === 1 ? [...marks("expected"), ...marks("reward")] : []),
-    label(left, 166, clockTime(first, withDate)),
-    label(right, 166, clockTime(last, withDate), "end"),
+    label(left, 166, clockTime(first, last - first)),
+    label(right, 166, clockTime(last, last - first), "end"),
   );
   return [chart, make("p", { class: "key soft" }, key("reward"), "what came ", key("expected"), "what was expected")];
 }

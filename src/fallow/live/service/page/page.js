@@ -149,7 +149,7 @@ function choose(name) {
   remember(name);
   hideCampaign();
   say("");
-  document.title = `${name} – fallow`;
+  document.title = `${name} | fallow`;
   showList();
   keepWatching(name, watching.signal);
 }

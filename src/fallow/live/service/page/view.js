@@ -7,7 +7,13 @@ import { certificate, count, delay, perSecond, plural, reward, rules, span, time
 
 const MOST_CELLS = 240;
 const MOST_NAMED = 24;
-const LATELY = 12;
+const ENOUGH = 100;
+const VERDICTS = {
+  "rest helps": "Yes: an arm pays more after a longer rest.",
+  "repeating helps": "Yes, but the other way round: an arm pays more when it is soon shown again.",
+  "no effect found": "No effect of rest was found.",
+  "cannot say": "The log cannot tell.",
+};
 
 let latest = null;
 
@@ -19,7 +25,7 @@ export function showCampaign(overview) {
   renewEach(byId("figures"), "div", figures(overview), ([title]) => title, figure);
   showPlan(overview);
   showReward(overview);
-  renew(byId("rest-words"), restWords(overview), (words) => words.map(part));
+  renew(byId("rest-words"), [overview.rest, overview.settings.explore], () => restWords(overview));
   showArms(overview);
   renewEach(byId("settings"), "div", settings(overview), ([title]) => title, setting);
   showCells();
@@ -35,11 +41,6 @@ export function hideCampaign() {
 export function followReader() {
   byId("cells").addEventListener("toggle", showCells);
   new ResizeObserver(() => latest && showReward(latest)).observe(byId("reward-chart"));
-}
-
-/** A part of a sentence: text, or the name of an arm as {name}. */
-function part(each) {
-  return typeof each === "string" ? each : named(each.name);
 }
 
 function figures({ counts, settings: { wait }, decisions_per_second: pace, history }) {
@@ -64,10 +65,11 @@ function figure([title, number, note]) {
   ];
 }
 
-/** Sums over the last buckets of the history that there are. */
+/** Sums over as many of the last buckets as it takes to have enough rewards. */
 function lately(history) {
   const sums = { rewards: 0, reward: 0, expected: 0, seconds: 0 };
-  for (const bucket of history.slice(-LATELY)) {
+  for (const bucket of history.toReversed()) {
+    if (sums.rewards >= ENOUGH) break;
     for (const key of Object.keys(sums)) sums[key] += bucket[key];
   }
   return sums;
@@ -118,21 +120,21 @@ function showReward({ name, history, counts }) {
     ? "No feedback has come yet: there is nothing to compare with what was expected."
     : `No decisions yet. Ask for one: POST /v1/campaigns/${name}/decisions with {"user": "ann"}.`;
   byId("reward-words").textContent = some
-    ? "Average reward of the decisions of each moment whose feedback has come." : none;
+    ? "Average reward of decisions whose feedback has come, by when they were made." : none;
   const width = Math.max(280, Math.round(byId("reward-chart").clientWidth));
   renew(byId("reward-chart"), [some && history, width], () => (some ? overTime({ history, width }) : []));
 }
 
 function restWords({ rest, settings: { explore } }) {
-  if (rest !== null) return [`${rest.sentence}`];
-  if (explore === 0) {
-    return [
-      "Not known: no decisions here are drawn at random (explore is 0), so it cannot be told whether an " +
-      "arm pays more because it has rested or because it was shown to those who like it. " +
-      "A campaign made with explore at 0.02 would tell.",
-    ];
+  if (rest === null) {
+    return "Not known yet: it is worked out from the log now and then, once at least 10 users have feedback.";
   }
-  return ["Not known yet: it is worked out from the log now and then, once at least 10 users have feedback."];
+  const chance = rest.verdict === "cannot say" && explore === 0
+    ? " No decisions here are drawn at random (explore is 0), so an arm may pay more because it has rested " +
+      "or because of whom it was shown to. A campaign made with explore at 0.02 would tell."
+    : "";
+  const figures = rest.sentence.replace(`${rest.verdict}: `, "");
+  return [make("strong", {}, VERDICTS[rest.verdict]), `${chance} `, make("span", { class: "soft" }, figures)];
 }
 
 function showArms({ arms, cells, spans, settings: { clock } }) {

@@ -45,10 +45,12 @@ export function delay(spans, place, clock) {
   return clock === "time" ? `within ${time(value)}` : `after ${plural(value, "round")}`;
 }
 
-export function clockTime(seconds, withDate) {
-  const day = withDate ? { day: "numeric", month: "short" } : {};
-  const form = { hour: "2-digit", minute: "2-digit", ...day };
-  return new Date(1000 * seconds).toLocaleString("en-GB", form);
+/** A time of day, as exact as it must be on an axis that is so many seconds long. */
+export function clockTime(at, length) {
+  const second = length < 600 ? { second: "2-digit" } : {};
+  const day = length > 86400 ? { day: "numeric", month: "short" } : {};
+  const form = { ...day, hour: "2-digit", minute: "2-digit", ...second };
+  return new Date(1000 * at).toLocaleString("en-GB", form);
 }
 
 /** How good a plan is for certain; rounded down, so that it promises no more than was proved. */
