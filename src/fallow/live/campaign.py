@@ -137,7 +137,7 @@ class Campaign:
             while True:
                 self._pass_time()
                 if self._desk.is_due:
-                    self._renew()
+                    self._desk.plan_now() if self._planner is None else self._planner.want()
                 answer = self._desk.decide(user, key, self._now())
                 if isinstance(answer, Decision):
                     return answer
@@ -190,14 +190,14 @@ class Campaign:
 
     def plan(self) -> Plan:
         """Return the best cycle for the means as they are believed, with its certificate."""
-        return plan(Policy(self._view()).expected())
+        return plan(Policy(self._view()).expected)
 
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
             view = self._desk.state.view()
             shown = self._desk.shown(user, self._now())
-        return schedule(Policy(view).expected(), rounds, since=shown)
+        return schedule(Policy(view).expected, rounds, since=shown)
 
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
@@ -267,18 +267,13 @@ class Campaign:
         if overdue := list(self._desk.late(self._now())):
             self._keep(*overdue)
 
-    def _renew(self) -> None:
-        if self._planner is not None:
-            self._planner.want()
-        else:
-            self._desk.is_due = False
-            self._desk.renew(Policy(self._desk.state.view()))
-
 
 def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:
-    """Return the decisions among events that were shown as a log."""
+    """Return the decisions that were shown as a log, from all events or the last ones."""
     shown: dict[int, list[Any]] = {}
+    first = None
     for number, event in events:
+        first = first or number
         ref = event.ref or 0
         if event.kind == DECISION:
             shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
@@ -298,5 +293,5 @@ def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, 
         max_delay=settings.max_delay,
         clock=settings.clock,
         arms=arms,
-        from_start=True,
+        from_start=first == 1,
     )

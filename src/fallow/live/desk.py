@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from fallow import checks
@@ -26,12 +28,19 @@ from fallow.live.events import (
     decision_id,
     parse_decision_id,
 )
-from fallow.live.policy import Ages, Policy
+from fallow.live.lookahead import Ages, Lookahead
+from fallow.live.policy import Policy
 from fallow.live.settings import MAX_USER
 from fallow.live.state import CANCELLED, CLOSED, State
 
-MOST_STEPS = 4096
-"""Decisions of a user that are looked back at."""
+STRETCH = 4
+"""Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
+MOST_STEPS = 1000
+"""Decisions of a user that are looked back at, where delays are elapsed time."""
+PATIENCE, STALE = 16, 0.01
+"""Decisions that a new policy may take, in all or as a share of those before."""
+ASKED = 64
+"""Past requests whose answers are planned ahead."""
 
 
 class Decision(NamedTuple):
@@ -81,40 +90,75 @@ class Desk:
     state
         What is known.
     policy
-        What decides. It is renewed by whoever plans, when it `is_due`.
+        What decides. It is renewed by whoever plans, when it is due.
     """
 
     def __init__(self, name: str, state: State) -> None:
         self.name = name
         self.state = state
         self.policy = Policy(state.view())
-        self.is_due = False
+        self._due_at: int | None = None
+        self._asked: deque[tuple[bool, Ages]] = deque(maxlen=ASKED)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough has come in for a new policy."""
+        return self._due_at is not None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether so many decisions were made since then that the next had better wait for it."""
+        made = len(self.state.numbers)
+        return self._due_at is not None and made - self._due_at > max(PATIENCE, STALE * made)
 
     def apply(self, number: int, event: Event) -> None:
         """Take in an event that was kept."""
         state = self.state
         state.apply(number, event)
-        if event.kind == DECISION:
-            self.is_due |= self.policy.is_due(state, state.arm[-1], state.column[-1])
+        if event.kind in (DECISION, FEEDBACK, DEFAULT):
+            place = -1 if event.ref is None else state.place(event.ref)
+            cell = state.arm[place], state.column[place]
+            if self._due_at is None and self.policy.is_due(state, cell):
+                self._due_at = len(state.numbers)
         elif event.kind in (ARM, RETIRE):
-            self.policy = Policy(state.view())
-            self.is_due = False
+            self.plan_now()
+
+    def plan_now(self) -> None:
+        """Make a new policy, and decide by it."""
+        self._due_at = None
+        self.policy = Policy(self.state.view())
+
+    def plan(self) -> Callable[[], Policy]:
+        """Return what makes a new policy from all there is now, in any thread, for `renew`."""
+        view, asked = self.state.view(), set(self._asked)
+
+        def made() -> Policy:
+            policy = Policy(view)
+            for is_curious, ages in asked:  # will be asked again, and a search takes its time
+                (policy.curious if is_curious else policy.content).choose(ages)
+            return policy
+
+        return made
 
     def renew(self, policy: Policy) -> None:
-        """Decide by another policy, unless arms have changed since it was begun."""
+        """Decide by a new policy, unless arms have changed since it was begun."""
+        self._due_at = None
         if policy.view.retired == tuple(self.state.retired):
             self.policy = policy
 
     def decide(self, user: str, key: str | None, now: float) -> Event | Decision:
         """Return the next decision for a user, or the one that was made under this key."""
-        checks.text("user", user, longest=MAX_USER)
+        checks.name("user", user, MAX_USER)
         if key is not None:
-            checks.text("key", key, longest=MAX_USER)
+            checks.name("key", key, MAX_USER)
             if key in self.state.keys:
                 return self.made(self.state.keys[key])
         state, policy = self.state, self.policy
-        ages, columns = self._past(user, now)
-        arm = policy.choose(ages)
+        is_curious = self._is_curious(user)
+        lookahead = policy.curious if is_curious else policy.content
+        ages, columns = self._past(user, now, lookahead)
+        self._asked.append((is_curious, ages))
+        arm = lookahead.choose(ages)
         if arm < 0:
             raise ConflictError(
                 f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
@@ -122,8 +166,8 @@ class Desk:
         propensity = None
         explore = state.settings.explore
         if explore > 0:
-            allowed = policy.allowed(ages)
-            draw = self._draw(user)
+            allowed = lookahead.allowed(ages)
+            draw = self._draw(user, self._turn(user))
             chosen = arm
             if draw < explore:
                 arm = allowed[int(draw / explore * len(allowed))]
@@ -188,7 +232,7 @@ class Desk:
 
     def add_arm(self, name: str, now: float) -> Event | None:
         """Return the event for a new arm or one that comes back, or None if it is there."""
-        checks.text("the name of an arm", name, longest=checks.MAX_NAME)
+        checks.name("the name of an arm", name, checks.MAX_NAME)
         place = self.state.places.get(name)
         if place is not None and not self.state.retired[place]:
             return None
@@ -231,8 +275,9 @@ class Desk:
 
         What was shown in the same round by the clock stands in the rounds before.
         """
-        span = self.policy.reach + 1
-        codes, _ = self._past(user, now)
+        lookahead = self.policy.content
+        span = lookahead.reach + 1
+        codes, _ = self._past(user, now, lookahead)
         rounds: list[str | None] = []
         for code in codes:
             arm, age = divmod(code, span)
@@ -246,33 +291,47 @@ class Desk:
             raise unknown_decision(decision_id(self.name, number))
         return place
 
-    def _past(self, user: str, now: float) -> tuple[Ages, dict[int, int]]:
-        """Return the past of a user as the policy sees it, and the delays, counted from 0."""
-        state, policy = self.state, self.policy
-        span = policy.reach + 1
-        length = policy.clockwork.round_length
+    def _turn(self, user: str) -> int:
+        """Return how many decisions were made for a user."""
+        latest = self.state.users.get(user)
+        return 0 if latest is None else self.state.turn[latest] + 1
+
+    def _is_curious(self, user: str) -> bool:
+        """Tell whether a user's next decision is to find things out.
+
+        What one user finds out serves all, and may cost her some rounds. So the more users there
+        are, the fewer are curious at a time: the square root of them. Everyone has her turn.
+        """
+        users = len(self.state.users)
+        stretch = self._turn(user) // (STRETCH * self.state.settings.columns)
+        return users <= 1 or self._draw(user, -stretch - 1) < users**-0.5
+
+    def _past(self, user: str, now: float, lookahead: Lookahead) -> tuple[Ages, dict[int, int]]:
+        """Return the past of a user as a lookahead sees it, and delays by arm, counted from 0."""
+        reach, span = lookahead.reach, lookahead.reach + 1
         codes: list[int] = []
         columns: dict[int, int] = {}
-        arms, at = state.arm, state.at
-        last = state.settings.columns - 1
-        for age, place in enumerate(state.recent(user), 1):
-            arm = arms[place]
-            if length:
-                elapsed = max(now - at[place], 0.0)
-                age, step = int(elapsed / length) + 1, age
-                if step > MOST_STEPS or len(columns) == len(state.arms):
-                    break
-                column = self._column(elapsed)
-            else:
-                column = age - 1 if age <= last else last
-            if age > policy.reach:
+        for arm, age, column in self._shown_to(user, now):
+            if age > reach:
                 break
             if arm not in columns:
                 columns[arm] = column
-            elif not policy.counts_all_pulls:
+            elif not lookahead.counts_all_pulls:
                 continue
             codes.append(arm * span + age)
         return tuple(codes), columns
+
+    def _shown_to(self, user: str, now: float) -> Iterator[tuple[int, int, int]]:
+        """Yield what a user was shown, latest first: arm, rounds of the plan ago, and delay."""
+        state, length = self.state, self.policy.clockwork.round_length
+        last = state.settings.columns - 1
+        if not length:
+            for age, place in enumerate(state.recent(user), 1):
+                yield state.arm[place], age, min(age - 1, last)
+        else:
+            for place in islice(state.recent(user), MOST_STEPS):
+                elapsed = max(now - state.at[place], 0.0)
+                yield state.arm[place], int(elapsed / length) + 1, self._column(elapsed)
 
     def _column(self, elapsed: float) -> int:
         settings = self.state.settings
@@ -281,10 +340,9 @@ class Desk:
         doublings = math.log2(max(elapsed / settings.max_delay, 1e-300))
         return max(0, settings.columns - 2 + math.ceil(doublings))
 
-    def _draw(self, user: str) -> float:
-        """Return a number in [0, 1) that the campaign, the user and her last decision determine."""
-        previous = self.state.users.get(user, -1)
-        text = f"{self.name}\0{user}\0{previous if previous < 0 else self.state.numbers[previous]}"
+    def _draw(self, user: str, turn: int) -> float:
+        """Return a number in [0, 1) that the campaign, the user and the turn determine."""
+        text = f"{self.name}\0{user}\0{turn}"
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) / 2**64
 
     def _arms(self, names: list[str]) -> Iterator[tuple[str, bool]]:

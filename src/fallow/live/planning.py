@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from threading import Event, Lock, Thread
+from threading import Condition, Lock, Thread
 
 from fallow.live.desk import Desk
-from fallow.live.policy import Policy
 
 
 class Planner:
@@ -16,34 +15,40 @@ class Planner:
     desk
         Whose policy.
     lock
-        Held while the desk is looked at or changed.
+        Held by whoever looks at the desk or changes it.
     """
 
     def __init__(self, desk: Desk, lock: Lock) -> None:
-        self._desk, self._lock = desk, lock
-        self._wanted, self._closed = Event(), False
+        self._desk = desk
+        self._changed = Condition(lock)
+        self._is_closed = False
         self._thread = Thread(target=self._work, name=f"plans of {desk.name}", daemon=True)
         self._thread.start()
 
     def want(self) -> None:
-        """Say that a policy is due."""
-        self._wanted.set()
+        """Ask for a policy that is due, holding the lock; wait for one that is overdue."""
+        self._changed.notify_all()
+        while self._desk.is_overdue:
+            self._changed.wait()
 
     def close(self) -> None:
         """End the thread, when it is done with a plan that it has begun."""
-        self._closed = True
-        self._wanted.set()
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
         self._thread.join()
 
     def _work(self) -> None:
-        while True:
-            self._wanted.wait()
-            self._wanted.clear()
-            if self._closed:
-                return
-            with self._lock:
-                view = self._desk.state.view()
-                self._desk.is_due = False
-            policy = Policy(view)
-            with self._lock:
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: self._desk.is_due or self._is_closed)
+                if self._is_closed:
+                    return
+                make = self._desk.plan()
+                self._changed.release()
+                try:
+                    policy = make()
+                finally:
+                    self._changed.acquire()
                 self._desk.renew(policy)
+                self._changed.notify_all()

@@ -85,6 +85,7 @@ class State:
         self.arm = array("i")
         self.column = array("i")
         self.previous = array("q")
+        self.turn = array("i")
         self.at = array("d")
         self.expected = array("d")
         self.reward = array("d")
@@ -177,6 +178,7 @@ class State:
         self.arm.append(arm)
         self.column.append(column)
         self.previous.append(previous)
+        self.turn.append(self.turn[previous] + 1 if previous >= 0 else 0)
         self.at.append(event.at)
         self.expected.append(math.nan if event.expected is None else event.expected)
         self.reward.append(math.nan)
@@ -264,4 +266,4 @@ class State:
 
 
 TABLES = ("counts", "sums", "waiting", "gaps")
-COLUMNS = ("numbers", "arm", "column", "previous", "at", "expected", "reward", "status")
+COLUMNS = ("numbers", "arm", "column", "previous", "turn", "at", "expected", "reward", "status")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
@@ -18,7 +18,6 @@ from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
 from fallow.live.events import FEEDBACK, Claim, Event, parse_decision_id
 from fallow.live.folding import load_state, make_campaign
-from fallow.live.policy import Policy
 from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
@@ -47,6 +46,8 @@ class Hosted:
         What events that are being kept are about, and when they are.
     feedback_seconds
         How long the latest feedback took to come.
+    planning
+        The making of a new policy, if it is under way.
     planned_at
         When the policy was made, by the monotonic clock.
     """
@@ -56,7 +57,7 @@ class Hosted:
         self.claims: dict[Claim, asyncio.Future[int | None]] = {}
         self.feedback_seconds: deque[float] = deque(maxlen=999)
         self.planned_at = time.monotonic()
-        self.is_planning = False
+        self.planning: asyncio.Task[None] | None = None
         self.snapshot_at = desk.state.head
 
     def apply(self, number: int, event: Event) -> None:
@@ -105,7 +106,7 @@ class Driver:
         self._planning_thread = ThreadPoolExecutor(1, "plans")
         self._study_thread = ThreadPoolExecutor(1, "studies")
         self._queue: list[Proposal] = []
-        self._is_writing = False
+        self._writing: asyncio.Task[None] | None = None
         self._creating = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self.hosted: dict[str, Hosted] = {}
@@ -119,8 +120,8 @@ class Driver:
 
     async def close(self) -> None:
         """Keep what was proposed, and let go of the store."""
-        while self._is_writing:
-            await asyncio.wait([proposal.future for proposal in self._queue] or [self._pause()])
+        if self._writing is not None:
+            await self._writing
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -128,9 +129,6 @@ class Driver:
         self._planning_thread.shutdown(wait=False, cancel_futures=True)
         self._study_thread.shutdown(wait=False, cancel_futures=True)
         self._store_thread.shutdown()
-
-    def _pause(self) -> asyncio.Task[None]:
-        return self._loop.create_task(asyncio.sleep(0.001))
 
     async def use_store(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the thread that has the store."""
@@ -143,6 +141,12 @@ class Driver:
     async def study(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function that may take long."""
         return await self._loop.run_in_executor(self._study_thread, function, *arguments)
+
+    async def campaigns(self) -> Collection[Hosted]:
+        """Return all campaigns, oldest first."""
+        if self._store.shared:
+            await self._load_new()
+        return self.hosted.values()
 
     async def campaign(self, name: str) -> Hosted:
         """Return a campaign by name."""
@@ -216,9 +220,8 @@ class Driver:
         if event is not None:
             for claim in event.claims:
                 hosted.claims[claim] = future
-        if not self._is_writing:
-            self._is_writing = True
-            self.spawn(self._write())
+        if self._writing is None:
+            self._writing = self.spawn(self._write())
         return future
 
     async def _write(self) -> None:
@@ -246,7 +249,7 @@ class Driver:
             self.metrics.committed(len(queue), time.perf_counter() - begun)
             for (hosted, proposals), each in zip(by_campaign.items(), kept, strict=True):
                 self._take_in(hosted, proposals, each)
-        self._is_writing = False
+        self._writing = None
 
     def _take_in(self, hosted: Hosted, proposals: list[Proposal], kept: Kept) -> None:
         for news_number, news in kept.news:
@@ -275,9 +278,8 @@ class Driver:
 
     def _look_after(self, hosted: Hosted) -> None:
         """Plan and keep a snapshot, where that is due."""
-        if hosted.desk.is_due and not hosted.is_planning:
-            hosted.is_planning = True
-            self.spawn(self._plan(hosted))
+        if hosted.desk.is_due and hosted.planning is None:
+            hosted.planning = self.spawn(self._plan(hosted))
         head = hosted.desk.state.head
         if head >= hosted.snapshot_at + max(SNAPSHOT, hosted.snapshot_at // 4):
             hosted.snapshot_at = head
@@ -286,11 +288,12 @@ class Driver:
                 self.spawn(self._keep_snapshot(hosted.number, head, content))
 
     async def _plan(self, hosted: Hosted) -> None:
-        while hosted.desk.is_due:
-            hosted.desk.is_due = False
-            hosted.desk.renew(await self.think(Policy, hosted.desk.state.view()))
-            hosted.planned_at = time.monotonic()
-        hosted.is_planning = False
+        try:
+            while hosted.desk.is_due:
+                hosted.desk.renew(await self.think(hosted.desk.plan()))
+                hosted.planned_at = time.monotonic()
+        finally:
+            hosted.planning = None
 
     async def _keep_snapshot(self, number: int, head: int, content: bytes) -> None:
         try:
@@ -335,8 +338,9 @@ class Driver:
         events: Iterator[tuple[int, Event]] = self._store.read(campaign, after)
         return list(islice(events, PAGE))
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside all else, until the driver is closed."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task

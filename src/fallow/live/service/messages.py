@@ -161,3 +161,9 @@ class Overview(Struct):
     rest: Rest | None
     history: list[Bucket]
     decisions_per_second: float
+
+
+class Health(Struct):
+    """How the service is."""
+
+    status: Literal["alive", "ready"]

@@ -17,6 +17,7 @@ import uvloop
 from fallow.live.service.app import Service
 from fallow.live.service.demo import Demo
 from fallow.live.service.driver import Driver
+from fallow.live.service.protocol import Protocol
 from fallow.live.service.tokens import Token
 from fallow.live.stores import Store
 
@@ -72,7 +73,7 @@ async def _serve(
 def _config(service: Service, place: Place) -> uvicorn.Config:
     return uvicorn.Config(
         service,
-        http="httptools",
+        http=Protocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -86,7 +86,7 @@ def _later(begun: float, least: float) -> float:
 
 
 def _plan_answer(policy: Policy) -> PlanAnswer:
-    instance = policy.expected()
+    instance = policy.expected
     found = plan(instance)
     names = [instance.names[arm] for arm in found.cycle]
     return PlanAnswer(names, found.gain, found.upper_bound, found.certificate, found.method)
