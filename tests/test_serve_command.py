@@ -27,7 +27,8 @@ GRACE = 2.0
 
 def _refused(*words: object) -> str:
     """Return the one line that a command refuses with."""
-    result = runner.invoke(app, ["serve", *map(str, words)])
+    store = [] if "--store" in words or not words else ["--store", "memory:"]
+    result = runner.invoke(app, ["serve", *store, *map(str, words)])
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1
     return result.stderr
@@ -35,6 +36,7 @@ def _refused(*words: object) -> str:
 
 def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
     assert "--token-file must be given" in _refused()
+    assert "--token-file must be given" in _refused("--store", "memory:")
     path = tmp_path / "tokens"
     assert "could not be read" in _refused("--token-file", path)
     path.write_text("")
@@ -55,7 +57,7 @@ def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
 def test_it_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     tokens = ("--token-file", write_tokens(tmp_path))
     assert "store must be" in _refused(*tokens, "--store", "oracle:x")
-    assert "rate must be" in _refused(*tokens, "--rate", -1)
+    assert "--rate must be" in _refused(*tokens, "--rate", -1)
     assert "--key" in _refused(*tokens, "--cert", tmp_path / "cert.pem")
     pem = tmp_path / "empty.pem"
     pem.touch()

@@ -197,11 +197,11 @@ class Calls:
         return await self._done(hosted, lambda: hosted.desk.cancel(number, time.time()))
 
     async def _add_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), request.path_params["arm"]
+        hosted, arm = await self._campaign(request), _arm(request)
         return await self._done(hosted, lambda: hosted.desk.add_arm(arm, time.time()))
 
     async def _retire_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), request.path_params["arm"]
+        hosted, arm = await self._campaign(request), _arm(request)
         return await self._done(hosted, lambda: hosted.desk.retire_arm(arm, time.time()))
 
     async def _done(self, hosted: Hosted, request: Callable[[], Event | None]) -> Response:
@@ -269,6 +269,12 @@ async def read_body(receive: Receive) -> bytes:
     if len(body) > MOST_BYTES:
         raise HTTPException(413, f"a body must have at most {MOST_BYTES:,} bytes, got more")
     return body
+
+
+def _arm(request: Request) -> str:
+    """Return the arm in an address, of which Starlette would leave out a last line break."""
+    path: str = request.scope["path"]
+    return path.partition("/arms/")[2]
 
 
 def _json(content: Any, status: int = 200) -> Response:
