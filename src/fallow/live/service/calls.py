@@ -106,7 +106,8 @@ class Calls:
     async def decide(self, name: str, body: bytes) -> tuple[int, bytes]:
         """Decide for a user."""
         asked = _decision_body(body)
-        decision, is_new = await self._decision(await self._driver.campaign(name), asked)
+        hosted = self._driver.hosted.get(name) or await self._driver.campaign(name)
+        decision, is_new = await self._decision(hosted, asked)
         return 201 if is_new else 200, encode(decision)
 
     async def feedback(self, identity: str, body: bytes) -> tuple[int, bytes]:
