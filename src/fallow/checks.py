@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from inspect import signature
 from reprlib import Repr
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +124,19 @@ def text(argument: str, value: object, longest: int = MAX_TEXT) -> str:
         raise ValueError(
             f"{argument} must have at most {longest:,} characters, got {len(value):,}: "
             f"{short(value)}"
+        )
+    return value
+
+
+def name(argument: str, value: object, longest: int) -> str:
+    """Return the value, text that names something: not empty, and without control characters."""
+    value = text(argument, value, longest)
+    if value.isprintable() and value:
+        return value
+    # Lone surrogates, which no file can hold, and control characters, which no store has to.
+    if not value or any(category(each) in ("Cc", "Cs") for each in value):
+        raise ValueError(
+            f"{argument} must be text without control characters, not empty, got {short(value)}"
         )
     return value
 

@@ -8,11 +8,16 @@ EXTRAS = {
     "distributed": "cluster",
     "filelock": "cli",
     "gymnasium": "gym",
+    "httptools": "serve",
     "matplotlib": "plot",
+    "msgspec": "serve",
     "polars": "data",
     "psycopg": "postgres",
     "rich": "cli",
+    "starlette": "serve",
     "typer": "cli",
+    "uvicorn": "serve",
+    "uvloop": "serve",
 }
 
 

@@ -17,6 +17,7 @@ try:
             plan,
             replay,
             run,
+            serve,
             simulate,
             warmup,
         )
@@ -59,6 +60,7 @@ __all__ = [
     "replay",
     "run",
     "run_app",
+    "serve",
     "simulate",
     "warmup",
 ]

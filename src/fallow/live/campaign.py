@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -205,31 +205,9 @@ class Campaign:
 
         Propensities are there if `explore` is above 0. Default rewards are left out.
         """
-        settings = self._desk.state.settings
         with self._lock:
-            shown: dict[int, list[Any]] = {}
-            for number, event in self._store.read(self._number):
-                if event.kind == DECISION:
-                    when = number if settings.clock == "rounds" else event.at
-                    shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
-                elif event.kind == FEEDBACK:
-                    shown[event.ref or 0][3] = event.reward
-                elif event.kind == CANCEL:
-                    del shown[event.ref or 0]
-        if not shown:
-            raise ValueError("a log must have decisions that were shown, got none yet")
-        user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
-        return Log(
-            user=user,
-            time=times,
-            arm=arm,
-            reward=reward,
-            propensity=propensity if settings.explore > 0 else None,
-            max_delay=settings.max_delay,
-            clock=settings.clock,
-            arms=self._desk.state.arms,
-            from_start=True,
-        )
+            events = list(self._store.read(self._number))
+        return log_of(self._desk.state.settings, self._desk.state.arms, events)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -289,3 +267,33 @@ class Campaign:
         """Keep events for feedback that is overdue."""
         if overdue := list(self._desk.late(self._now())):
             self._keep(*overdue)
+
+
+def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:
+    """Return the decisions that were shown as a log, from all events or the last ones."""
+    shown: dict[int, list[Any]] = {}
+    first = None
+    for number, event in events:
+        first = first or number
+        ref = event.ref or 0
+        if event.kind == DECISION:
+            when = number if settings.clock == "rounds" else event.at
+            shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
+        elif event.kind == FEEDBACK and ref in shown:
+            shown[ref][3] = event.reward
+        elif event.kind == CANCEL:
+            shown.pop(ref, None)
+    if not shown:
+        raise ValueError("a log must have decisions that were shown, got none yet")
+    user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
+    return Log(
+        user=user,
+        time=times,
+        arm=arm,
+        reward=reward,
+        propensity=propensity if settings.explore > 0 else None,
+        max_delay=settings.max_delay,
+        clock=settings.clock,
+        arms=arms,
+        from_start=first == 1,
+    )

@@ -111,9 +111,9 @@ class Desk:
 
     def decide(self, user: str, key: str | None, now: float) -> Event | Decision:
         """Return the next decision for a user, or the one that was made under this key."""
-        checks.text("user", user, longest=MAX_USER)
+        checks.name("user", user, MAX_USER)
         if key is not None:
-            checks.text("key", key, longest=MAX_USER)
+            checks.name("key", key, MAX_USER)
             if key in self.state.keys:
                 return self.made(self.state.keys[key])
         state, policy = self.state, self.policy
@@ -195,7 +195,7 @@ class Desk:
 
     def add_arm(self, name: str, now: float) -> Event | None:
         """Return the event for a new arm or one that comes back, or None if it is there."""
-        checks.text("the name of an arm", name, longest=checks.MAX_NAME)
+        checks.name("the name of an arm", name, checks.MAX_NAME)
         place = self.state.places.get(name)
         if place is not None and not self.state.retired[place]:
             return None

@@ -67,7 +67,8 @@ class Event(NamedTuple):
         if self.kind == DECISION:
             mine: Claim = ("user", self.user)
             return (mine, ("key", self.key)) if self.key is not None else (mine,)
-        return (("decision", self.ref),) if self.ref is not None else (("arm", self.arm),)
+        # All arms are one claim: two of them must not retire at once if the rules need either.
+        return (("decision", self.ref),) if self.ref is not None else (("arms", None),)
 
     def document(self, campaign: str, seq: int) -> dict[str, Any]:
         """Return the event as plain data, without what does not apply."""

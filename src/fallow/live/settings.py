@@ -67,7 +67,7 @@ class Settings:
     def __post_init__(self) -> None:
         names = checks.listed("arms", self.arms, "a list of names")
         for name in names:
-            checks.text("the name of an arm", name, longest=checks.MAX_NAME)
+            checks.name("the name of an arm", name, checks.MAX_NAME)
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if not names or twice is not None:
             found = "none" if twice is None else f"{checks.short(twice)} twice"
@@ -75,7 +75,8 @@ class Settings:
         object.__setattr__(self, "arms", tuple(names))
         checks.one_of("clock", self.clock, CLOCKS)
         if self.clock == "rounds":
-            checks.whole_number("max_delay", self.max_delay, 1, checks.MAX_VALUES)  # type: ignore[arg-type]
+            rounds = checks.whole_number("max_delay", self.max_delay, 1, checks.MAX_VALUES)  # type: ignore[arg-type]
+            object.__setattr__(self, "max_delay", rounds)
         else:
             object.__setattr__(self, "max_delay", checks.positive("max_delay", self.max_delay))
         check_cells(len(names), self.columns)

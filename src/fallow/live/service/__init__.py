@@ -1,0 +1,1 @@
+"""The service: campaigns over HTTP, for many clients at once."""

@@ -1,0 +1,151 @@
+"""The application: who may call, which call it is, and how errors are answered.
+
+Decisions and feedback, of which there are many, take a short way; all else goes by Starlette.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route, Router
+from starlette.types import Receive, Scope, Send
+
+from fallow.live.errors import ConflictError, UnknownError
+from fallow.live.service.calls import PAGE, Calls, PageFiles, encode, read_body
+from fallow.live.service.driver import Driver
+from fallow.live.service.messages import Problem
+from fallow.live.service.tokens import ADMIN, READER, WRITER, Token, find_token
+from fallow.live.stores import StoreError
+from fallow.text import visible
+
+NEEDED = {"GET": READER, "HEAD": READER, "POST": WRITER}
+"""The role that a method needs; admin for all others."""
+CAMPAIGNS, DECISIONS = "/v1/campaigns/", "/v1/decisions/"
+STATUSES = (
+    (UnknownError, 404),
+    (ConflictError, 409),
+    (msgspec.ValidationError, 422),
+    (msgspec.DecodeError, 400),
+    (UnicodeDecodeError, 400),
+    (ValueError, 422),
+    (StoreError, 503),
+)
+"""The HTTP status for an error; the first that fits."""
+NOWHERE = "the address must be one of those in /openapi.json"
+INTERNAL = "an error in the service, which its log tells of; it was not the request's"
+
+logger = logging.getLogger("fallow.service")
+
+
+class Service:
+    """What uvicorn runs.
+
+    Parameters
+    ----------
+    driver
+        Who has the campaigns.
+    tokens
+        Who may call.
+    """
+
+    def __init__(self, driver: Driver, tokens: list[Token]) -> None:
+        self._tokens, self._count = tokens, driver.metrics.answers
+        self._calls = Calls(driver)
+        self.drain = self._calls.drain
+        routes = (
+            Route(path.replace("{arm}", "{arm:path}"), endpoint, methods=methods)
+            for path, methods, endpoint in self._calls.endpoints()
+        )
+        self._router = Router(
+            [*routes, Mount("/page", PageFiles(directory=PAGE, check_dir=False))],
+            redirect_slashes=False,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path, kind = scope["path"], "other"
+        try:
+            if path.startswith("/v1/"):
+                self._admit(scope)
+            if scope["method"] == "POST" and path.endswith("/decisions"):
+                name = path[len(CAMPAIGNS) : -len("/decisions")]
+                if path.startswith(CAMPAIGNS) and "/" not in name:
+                    kind = "decision"
+                    status, body = await self._calls.decide(name, await read_body(receive))
+                    await self._answer(send, kind, status, body)
+                    return
+            elif scope["method"] == "POST" and path.endswith("/feedback"):
+                identity = path[len(DECISIONS) : -len("/feedback")]
+                if path.startswith(DECISIONS) and "/" not in identity:
+                    kind = "feedback"
+                    status, body = await self._calls.feedback(identity, await read_body(receive))
+                    await self._answer(send, kind, status, body)
+                    return
+            scope["app"] = self  # so that Starlette raises what it refuses
+            await self._router(scope, receive, send)
+        except Exception as error:
+            if scope.get("is_streaming"):
+                raise  # it cannot be answered otherwise than by an end in the middle
+            status, message, headers = _refusal(error)
+            await self._answer(send, kind, status, encode(Problem(message)), headers)
+
+    def _admit(self, scope: Scope) -> None:
+        """Check the token of a request, and what it may do."""
+        given = b""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                given = value
+        scheme, _, secret = given.partition(b" ")
+        token = find_token(self._tokens, secret.strip()) if scheme.lower() == b"bearer" else None
+        if token is None:
+            raise HTTPException(
+                401,
+                "a request must have the header 'Authorization: Bearer TOKEN' with a known token",
+                {"www-authenticate": "Bearer"},
+            )
+        if token.role < NEEDED.get(scope["method"], ADMIN):
+            raise HTTPException(403, "the token must be one that may do this, got a lesser one")
+        if not token.spend():
+            raise HTTPException(
+                429, "a token must make fewer requests a second, see --rate", {"retry-after": "1"}
+            )
+
+    async def _answer(
+        self,
+        send: Send,
+        kind: str,
+        status: int,
+        body: bytes,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        self._count[kind, status] += 1
+        lines = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+        ]
+        if headers:
+            lines += [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": lines})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _refusal(error: Exception) -> tuple[int, str, dict[str, str]]:
+    """Return status, message and headers for an error."""
+    if isinstance(error, HTTPException):
+        headers = dict(error.headers or {})
+        message = error.detail
+        if error.status_code == 404:
+            message = NOWHERE
+        elif error.status_code == 405:
+            message = f"the method must be one of {headers['Allow']}"
+        return error.status_code, message, headers
+    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    if status == 500:
+        for part in traceback.format_exception(error):
+            for line in part.splitlines():
+                logger.error(visible(line))
+        return status, INTERNAL, {}
+    return status, str(error), {}

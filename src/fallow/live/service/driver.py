@@ -1,0 +1,321 @@
+"""Asks desks for many clients at once, and keeps what they answer in few transactions.
+
+All desks are asked and changed on the event loop's thread. The store is used by one other thread,
+which keeps at once all that came in while it was busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from fallow.live.decision import parse_decision_id, unknown_decision
+from fallow.live.desk import Desk
+from fallow.live.errors import UnknownError
+from fallow.live.events import Event
+from fallow.live.folding import load_state, make_campaign
+from fallow.live.service.hosted import Hosted
+from fallow.live.service.metrics import Metrics
+from fallow.live.settings import Settings, check_name
+from fallow.live.stores import Batch, Kept, Record, Store, StoreError
+from fallow.live.stores.memory import MemoryStore
+
+SNAPSHOT = 50_000
+"""Events after which a snapshot is kept, or a quarter of all, if that is more."""
+PAGE = 1000
+"""Events that are read at a time."""
+TICK = 1.0
+"""Seconds after which overdue feedback and other processes' events are looked for."""
+
+T = TypeVar("T")
+
+
+class Done(NamedTuple):
+    """An event that was kept, and its number."""
+
+    number: int
+    event: Event
+
+
+class Proposal(NamedTuple):
+    """An event to keep, or None to hear of others' events; and who waits for its number."""
+
+    hosted: Hosted
+    event: Event | None
+    future: asyncio.Future[int | None]
+
+
+class Driver:
+    """Campaigns of one store.
+
+    Made on the thread of a running event loop, to be used there.
+
+    Attributes
+    ----------
+    hosted
+        The campaigns by name.
+    failure
+        Why the last commit failed, None if it did not.
+    metrics
+        What was done.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._is_instant = isinstance(store, MemoryStore)
+        self._store_thread = ThreadPoolExecutor(1, "store")
+        self._planning_thread = ThreadPoolExecutor(1, "plans")
+        self._study_thread = ThreadPoolExecutor(1, "studies")
+        self._queue: list[Proposal] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._creating = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.hosted: dict[str, Hosted] = {}
+        self.failure: str | None = None
+        self.metrics = Metrics()
+
+    async def start(self) -> None:
+        """Load all campaigns, and begin to look at the clock."""
+        await self._load_new()
+        self.spawn(self._tick())
+
+    async def close(self) -> None:
+        """Keep what was proposed, and let go of the store."""
+        if self._writing is not None:
+            await self._writing
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.use_store(self._store.close)
+        self._planning_thread.shutdown(wait=False, cancel_futures=True)
+        self._study_thread.shutdown(wait=False, cancel_futures=True)
+        self._store_thread.shutdown()
+
+    async def use_store(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in the thread that has the store."""
+        return await self._loop.run_in_executor(self._store_thread, function, *arguments)
+
+    async def think(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in the thread that plans."""
+        return await self._loop.run_in_executor(self._planning_thread, function, *arguments)
+
+    async def study(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function that may take long."""
+        return await self._loop.run_in_executor(self._study_thread, function, *arguments)
+
+    async def campaigns(self) -> Collection[Hosted]:
+        """Return all campaigns, oldest first."""
+        if self._store.shared:
+            await self._load_new()
+        return self.hosted.values()
+
+    async def campaign(self, name: str) -> Hosted:
+        """Return a campaign by name."""
+        hosted = self.hosted.get(name)
+        if hosted is None and self._store.shared:
+            await self._load_new()
+            hosted = self.hosted.get(name)
+        if hosted is None:
+            raise UnknownError(f"campaign must be one that was made, got {name!r}")
+        return hosted
+
+    async def campaign_of(self, identity: str) -> tuple[Hosted, int]:
+        """Return the campaign and the number of a decision."""
+        parsed = parse_decision_id(identity)
+        if parsed is None:
+            raise unknown_decision(identity)
+        return await self.campaign(parsed[0]), parsed[1]
+
+    async def create(self, name: str, settings: Settings) -> bool:
+        """Make a campaign, and tell whether it is new."""
+        async with self._creating:
+            check_name(name)
+            record, is_new = await self.use_store(make_campaign, self._store, name, settings)
+            if name not in self.hosted:
+                await self._load(record)
+        return is_new
+
+    async def do(self, hosted: Hosted, request: Callable[[], Event | T]) -> Done | T:
+        """Return the answer of a desk; if that is an event, when it is kept.
+
+        The request is made again if something else came first that may change the answer.
+        """
+        has_caught_up = not self._store.shared
+        while True:
+            try:
+                answer = request()
+            except UnknownError:
+                if has_caught_up:
+                    raise
+                has_caught_up = True
+                await self._queued(hosted, None)
+                continue
+            if not isinstance(answer, Event):
+                return answer
+            if self._is_instant:
+                return Done(self._keep_now(hosted, answer), answer)
+            number = await self._free_and_queued(hosted, answer)
+            if number is not None:
+                return Done(number, answer)
+
+    def _keep_now(self, hosted: Hosted, event: Event) -> int:
+        """Return the number of an event that is kept in memory."""
+        (kept,) = self._store.append([Batch(hosted.number, hosted.desk.state.head, (event,))])
+        (number,) = kept.numbers
+        assert number is not None
+        hosted.apply(number, event)
+        self._look_after(hosted)
+        return number
+
+    async def _free_and_queued(self, hosted: Hosted, event: Event) -> int | None:
+        """Return the number of an event when it is kept, None if something else came first."""
+        for claim in event.claims:
+            if busy := hosted.claims.get(claim):
+                await asyncio.wait([busy])
+                return None
+        return await self._queued(hosted, event)
+
+    def _queued(self, hosted: Hosted, event: Event | None) -> asyncio.Future[int | None]:
+        future: asyncio.Future[int | None] = self._loop.create_future()
+        self._queue.append(Proposal(hosted, event, future))
+        if event is not None:
+            for claim in event.claims:
+                hosted.claims[claim] = future
+        if self._writing is None:
+            self._writing = self.spawn(self._write())
+        return future
+
+    async def _write(self) -> None:
+        """Keep all that is proposed, until nothing is."""
+        while self._queue:
+            queue, self._queue = self._queue, []
+            by_campaign: dict[Hosted, list[Proposal]] = {}
+            for proposal in queue:
+                by_campaign.setdefault(proposal.hosted, []).append(proposal)
+            batches = [
+                Batch(
+                    hosted.number,
+                    hosted.desk.state.head,
+                    [each.event for each in proposals if each.event is not None],
+                )
+                for hosted, proposals in by_campaign.items()
+            ]
+            begun = time.perf_counter()
+            try:
+                kept = await self.use_store(self._store.append, batches)
+            except Exception as error:
+                self._fail(queue, error)
+                continue
+            self.failure = None
+            self.metrics.committed(len(queue), time.perf_counter() - begun)
+            for (hosted, proposals), each in zip(by_campaign.items(), kept, strict=True):
+                self._take_in(hosted, proposals, each)
+        self._writing = None
+
+    def _take_in(self, hosted: Hosted, proposals: list[Proposal], kept: Kept) -> None:
+        for news_number, news in kept.news:
+            hosted.apply(news_number, news)
+        numbers = iter(kept.numbers)
+        for _, event, future in proposals:
+            number = None
+            if event is not None:
+                number = next(numbers)
+                if number is not None:
+                    hosted.apply(number, event)
+                for claim in event.claims:
+                    del hosted.claims[claim]
+            if not future.done():
+                future.set_result(number)
+        self._look_after(hosted)
+
+    def _fail(self, queue: list[Proposal], error: Exception) -> None:
+        """Tell all who wait that nothing was kept."""
+        self.failure = str(error)
+        for hosted, event, future in queue:
+            for claim in () if event is None else event.claims:
+                del hosted.claims[claim]
+            if not future.done():
+                future.set_exception(error)
+
+    def _look_after(self, hosted: Hosted) -> None:
+        """Plan and keep a snapshot, where that is due."""
+        if hosted.desk.is_due and hosted.planning is None:
+            hosted.planning = self.spawn(self._plan(hosted))
+        head = hosted.desk.state.head
+        if head >= hosted.snapshot_at + max(SNAPSHOT, hosted.snapshot_at // 4):
+            hosted.snapshot_at = head
+            if not self._is_instant:
+                content = hosted.desk.state.to_bytes()
+                self.spawn(self._keep_snapshot(hosted.number, head, content))
+
+    async def _plan(self, hosted: Hosted) -> None:
+        try:
+            while hosted.desk.is_due:
+                hosted.desk.renew(await self.think(hosted.desk.plan()))
+                hosted.planned_at = time.monotonic()
+        finally:
+            hosted.planning = None
+
+    async def _keep_snapshot(self, number: int, head: int, content: bytes) -> None:
+        try:
+            await self.use_store(self._store.keep_snapshot, number, head, content)
+        except StoreError as error:  # the events are kept, so only the next start is slower
+            self.failure = str(error)
+
+    async def _tick(self) -> None:
+        """Look for overdue feedback and for events of other processes, for ever."""
+        while True:
+            await asyncio.sleep(TICK)
+            waits = []
+            try:
+                heads = await self._load_new() if self._store.shared else {}
+            except StoreError as error:
+                self.failure, heads = str(error), {}
+            for name, hosted in self.hosted.items():
+                if heads.get(name, 0) > hosted.desk.state.head:
+                    waits.append(self._queued(hosted, None))
+                for event in list(hosted.desk.late(time.time())):
+                    if self._is_instant:
+                        self._keep_now(hosted, event)
+                    elif hosted.claims.keys().isdisjoint(event.claims):
+                        waits.append(self._queued(hosted, event))
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    async def _load_new(self) -> dict[str, int]:
+        """Load campaigns that others made; return the last event of each."""
+        records = await self.use_store(self._store.campaigns)
+        for record in records:
+            if record.name not in self.hosted:
+                await self._load(record)
+        return {record.name: record.head for record in records}
+
+    async def _load(self, record: Record) -> None:
+        state = await self.use_store(load_state, self._store, record)
+        desk = await self.think(Desk, record.name, state)
+        self.hosted.setdefault(record.name, Hosted(record.number, desk))
+
+    async def events(self, hosted: Hosted, after: int) -> AsyncIterator[list[tuple[int, Event]]]:
+        """Yield the events behind a number up to the present one, some at a time."""
+        end = hosted.desk.state.head
+        while after < end:
+            page = await self.use_store(self._read, hosted.number, after)
+            if not page:
+                return
+            after = page[-1][0]
+            yield page
+
+    def _read(self, campaign: int, after: int) -> list[tuple[int, Event]]:
+        events: Iterator[tuple[int, Event]] = self._store.read(campaign, after)
+        return list(islice(events, PAGE))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something beside all else, until the driver is closed."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,137 @@
+// Drawings of finished numbers, as SVG.
+
+import { draw, make } from "./dom.js";
+import { clockTime, delay, plural, reward, tick } from "./words.js";
+
+const LETTER = 6;
+const SURE = 10;
+const FEWEST = 20;
+const MOST_POINTS = 40;
+
+/** The smallest round number that is not below a value. */
+export function roundUp(value) {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((each) => each * power >= value * (1 - 1e-9));
+}
+
+/** The top of the axis that all arms share: no higher for cells of which little is known. */
+export function topOf(cells) {
+  const isSure = cells.map((cell) => cell.rewards >= SURE);
+  const none = !isSure.includes(true);
+  const ends = cells.map((cell, place) => (none || isSure[place] ? cell.high : cell.mean));
+  return roundUp(Math.max(0, ...ends));
+}
+
+function label(x, y, text, anchor = "start") {
+  return draw("text", { x, y, "text-anchor": anchor, class: "label" }, text);
+}
+
+function path(points) {
+  return points.map(([x, y], place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+}
+
+function axis(frame, top) {
+  const { left, right, y } = frame;
+  return [0, top / 2, top].flatMap((value) => [
+    draw("line", { x1: left, x2: right, y1: y(value), y2: y(value), class: "axis" }),
+    label(left - 4, y(value) + 3, String(Number(value.toPrecision(3))), "end"),
+  ]);
+}
+
+/** Labels of delays that have room: the last one, the first, and between them every so many. */
+function delayTicks(spans, clock, middle, slot, y) {
+  const texts = spans.map((each) => tick(each, clock));
+  const last = texts.length - 1;
+  const room = LETTER * (Math.max(...texts.slice(0, last).map((text) => text.length), 1) + 2);
+  const step = Math.max(1, Math.ceil(room / slot));
+  const end = middle(last) + slot / 2 - LETTER * (texts[last].length + 1);
+  const places = [...texts.keys()].filter((place) =>
+    place < last && place % step === 0 && middle(place) + room / 2 - LETTER < end);
+  const width = LETTER * texts[last].length;
+  const shift = Math.min(middle(last), middle(last) + slot / 2 - width / 2);
+  return [
+    ...places.map((place) => label(middle(place), y, texts[place], "middle")),
+    label(shift, y, texts[last], "middle"),
+  ];
+}
+
+/** What an arm pays by delay: means as a line, intervals as a band, rewards as bars below. */
+export function recovery({ name, cells, spans, clock, top }) {
+  const width = 174, left = 26, right = 172, high = 8, low = 96, floor = 116;
+  const slot = (right - left) / spans.length;
+  const middle = (place) => left + (place + 0.5) * slot;
+  const y = (value) => low - (low - high) * Math.min(1, value / top);
+  const edges = (end) => cells.flatMap((cell, place) =>
+    [[left + place * slot, y(cell[end])], [left + (place + 1) * slot, y(cell[end])]]);
+  const most = Math.max(1, ...cells.map((cell) => cell.rewards));
+  const size = Math.min(2.5, Math.max(1, slot / 4));
+  const inWords = (cell, place) =>
+    `${delay(spans, place, clock)}: ${reward(cell.mean)} (${reward(cell.low)} to ` +
+    `${reward(cell.high)}), ${plural(cell.rewards, "reward")}`;
+  const ends = [...new Set([0, spans.length - 1])];
+  const summary = ends.map((place) => inWords(cells[place], place)).join("; ");
+  return draw("svg", { viewBox: `0 0 ${width} 132`, role: "img", "aria-label": `${name} pays ${summary}` },
+    ...axis({ left, right, y }, top),
+    draw("path", { d: `${path([...edges("low"), ...edges("high").reverse()])}Z`, class: "band" }),
+    draw("path", { d: path(cells.map((cell, place) => [middle(place), y(cell.mean)])), class: "line" }),
+    ...cells.map((cell, place) => draw("circle", {
+      cx: middle(place), cy: y(cell.mean), r: size, class: cell.rewards ? "dot" : "dot none" })),
+    ...cells.map((cell, place) => {
+      const height = (floor - low - 4) * (cell.rewards / most);
+      const x = left + (place + 0.15) * slot;
+      return draw("rect", { x, y: floor - height, width: 0.7 * slot, height, class: "bar" });
+    }),
+    draw("line", { x1: left, x2: right, y1: floor, y2: floor, class: "axis" }),
+    ...delayTicks(spans, clock, middle, slot, 129),
+    ...cells.map((cell, place) => draw("rect",
+      { x: left + place * slot, y: high, width: slot, height: floor - high, class: "touch" },
+      draw("title", {}, inWords(cell, place)))),
+  );
+}
+
+/** Buckets of the history taken together, so that each has enough rewards and there are few. */
+export function pooled(history) {
+  const total = history.reduce((sum, bucket) => sum + bucket.rewards, 0);
+  const least = Math.max(FEWEST, total / MOST_POINTS);
+  const points = [];
+  for (const { at, seconds, ...bucket } of history) {
+    if (points.length === 0 || points.at(-1).rewards >= least) {
+      points.push({ begin: at, end: at, rewards: 0, reward: 0, expected: 0 });
+    }
+    const point = points.at(-1);
+    point.end = at + seconds;
+    for (const key of ["rewards", "reward", "expected"]) point[key] += bucket[key];
+  }
+  if (points.length > 1 && points.at(-1).rewards < least) points.pop(); // until it has enough
+  return points;
+}
+
+/** Average reward of a decision over time, beside what was expected of it. */
+export function overTime({ history, width }) {
+  const points = pooled(history);
+  const left = 34, right = width - 8, high = 8, low = 150;
+  const first = history[0].at, last = history.at(-1).at + history.at(-1).seconds;
+  const means = (key) => points.map((each) => each[key] / each.rewards);
+  const top = roundUp(Math.max(...means("reward"), ...means("expected")));
+  const x = (at) => left + (right - left) * Math.max(0, (at - first) / (last - first));
+  const y = (value) => low - (low - high) * (value / top);
+  const curve = (key) => means(key).map((value, place) => [x((points[place].begin + points[place].end) / 2), y(value)]);
+  const ends = ["reward", "expected"].map((key) => reward(means(key).at(-1)));
+  const name = `Average reward of a decision over time: lately ${ends[0]}, expected ${ends[1]}`;
+  const marks = (key) => curve(key).map(([cx, cy]) => draw("circle", { cx, cy, r: 2, class: `dot ${key}` }));
+  const chart = draw("svg", { viewBox: `0 0 ${width} 170`, role: "img", "aria-label": name },
+    ...axis({ left, right, y }, top),
+    draw("path", { d: path(curve("expected")), class: "line expected" }),
+    draw("path", { d: path(curve("reward")), class: "line reward" }),
+    ...(points.length === 1 ? [...marks("expected"), ...marks("reward")] : []),
+    label(left, 166, clockTime(first, last - first)),
+    label(right, 166, clockTime(last, last - first), "end"),
+  );
+  return [chart, make("p", { class: "key soft" }, key("reward"), "what came ", key("expected"), "what was expected")];
+}
+
+function key(kind) {
+  return draw("svg", { viewBox: "0 0 28 8", class: "sample", "aria-hidden": "true" },
+    draw("path", { d: "M1 4H27", class: `line ${kind}` }));
+}

@@ -1,0 +1,197 @@
+// One campaign on the page.
+
+import { overTime, recovery, topOf } from "./charts.js";
+import { paint } from "./colours.js";
+import { byId, make, named, renew, renewEach } from "./dom.js";
+import { certificate, count, delay, perSecond, plural, reward, rules, span, time } from "./words.js";
+
+const MOST_CELLS = 240;
+const MOST_NAMED = 24;
+const ENOUGH = 100;
+const VERDICTS = {
+  "rest helps": "Yes: an arm pays more after a longer rest.",
+  "repeating helps": "Yes, but the other way round: an arm pays more when it is soon shown again.",
+  "no effect found": "No effect of rest was found.",
+  "cannot say": "The log cannot tell.",
+};
+
+let latest = null;
+
+/** Show a campaign as an object of the service describes it. */
+export function showCampaign(overview) {
+  latest = overview;
+  byId("campaign").hidden = false;
+  renew(byId("campaign-name"), overview.name, (name) => name);
+  renewEach(byId("figures"), "div", figures(overview), ([title]) => title, figure);
+  showPlan(overview);
+  showReward(overview);
+  renew(byId("rest-words"), [overview.rest, overview.settings.explore], () => restWords(overview));
+  showArms(overview);
+  renewEach(byId("settings"), "div", settings(overview), ([title]) => title, setting);
+  showCells();
+}
+
+/** Forget the campaign, so that nothing of it is taken for another's. */
+export function hideCampaign() {
+  latest = null;
+  byId("campaign").hidden = true;
+}
+
+/** Follow what the reader does: open the table, turn the phone. */
+export function followReader() {
+  byId("cells").addEventListener("toggle", showCells);
+  new ResizeObserver(() => latest && showReward(latest)).observe(byId("reward-chart"));
+}
+
+function figures({ counts, settings: { wait }, decisions_per_second: pace, history }) {
+  const sums = lately(history);
+  const came = sums.rewards ? reward(sums.reward / sums.rewards) : "–";
+  const compared = sums.rewards
+    ? `${reward(sums.expected / sums.rewards)} was expected; over the last ${time(sums.seconds)}`
+    : "no feedback yet";
+  const limit = wait === null ? "ten times the usual time" : time(wait);
+  return [
+    ["Decisions", count(counts.decisions), `for ${plural(counts.users, "user")}`],
+    ["Decisions a second", perSecond(pace), ""],
+    ["Feedback open", count(counts.open), `${count(counts.feedback)} came`],
+    ["Feedback late", count(counts.late), `open for more than ${limit}`],
+    ["Average reward lately", came, compared],
+  ];
+}
+
+function figure([title, number, note]) {
+  return [
+    make("dt", {}, title), make("dd", { class: "big" }, number), make("dd", { class: "soft" }, note),
+  ];
+}
+
+/** Sums over as many of the last buckets as it takes to have enough rewards. */
+function lately(history) {
+  const sums = { rewards: 0, reward: 0, expected: 0, seconds: 0 };
+  for (const bucket of history.toReversed()) {
+    if (sums.rewards >= ENOUGH) break;
+    for (const key of Object.keys(sums)) sums[key] += bucket[key];
+  }
+  return sums;
+}
+
+function showPlan({ plan, arms, counts }) {
+  const places = new Map(arms.map((arm, place) => [arm.name, place]));
+  const cycle = plan?.cycle ?? [];
+  renew(byId("plan-words"), [plan, counts.feedback > 0], () => planWords(plan, counts));
+  const strip = byId("plan-strip");
+  strip.classList.toggle("dense", cycle.length > MOST_NAMED);
+  renew(strip, cycle, () => cycle.slice(0, MOST_CELLS).map((name) => {
+    const number = make("span", { class: "number", "aria-hidden": "true" }, String(places.get(name) + 1));
+    return paint(make("li", { title: name }, number, named(name)), places.get(name));
+  }));
+  const hidden = cycle.length - MOST_CELLS;
+  byId("plan-rest").textContent = hidden > 0 ? `… and ${plural(hidden, "more round")}.` : "";
+  const times = new Map();
+  for (const name of cycle) times.set(name, (times.get(name) ?? 0) + 1);
+  const shares = [...times].map(([name, often]) => [name, places.get(name), often]);
+  shares.sort((one, other) => one[1] - other[1]);
+  renewEach(byId("plan-shares"), "li", cycle.length > MOST_NAMED ? shares : [], ([name]) => name, share);
+}
+
+function planWords(plan, counts) {
+  if (plan === null) return "There is no plan yet.";
+  const length = plan.cycle.length;
+  const cycle = length === 1 ? "the same arm in every round" : `these ${count(length)} rounds, over and over`;
+  const guess = counts.feedback ? "" : " No feedback has come yet, so this is a guess.";
+  return [
+    `The best that is known for one user: ${cycle}. It earns `,
+    make("strong", {}, reward(plan.gain)), " a round, ",
+    make("strong", {}, certificate(plan)), `.${guess}`,
+  ];
+}
+
+function share([name, place, often]) {
+  return [numbered(place), named(name), make("span", { class: "soft" }, ` ${plural(often, "time")}`)];
+}
+
+function numbered(place) {
+  return paint(make("span", { class: "swatch", "aria-hidden": "true" }, String(place + 1)), place);
+}
+
+function showReward({ name, history, counts }) {
+  const some = history.some((bucket) => bucket.rewards > 0);
+  const none = counts.decisions
+    ? "No feedback has come yet: there is nothing to compare with what was expected."
+    : `No decisions yet. Ask for one: POST /v1/campaigns/${name}/decisions with {"user": "ann"}.`;
+  byId("reward-words").textContent = some
+    ? "Average reward of decisions whose feedback has come, by when they were made." : none;
+  const width = Math.max(280, Math.round(byId("reward-chart").clientWidth));
+  renew(byId("reward-chart"), [some && history, width], () => (some ? overTime({ history, width }) : []));
+}
+
+function restWords({ rest, settings: { explore } }) {
+  if (rest === null) {
+    return "Not known yet: it is worked out from the log now and then, once at least 10 users have feedback.";
+  }
+  const chance = rest.verdict === "cannot say" && explore === 0
+    ? " No decisions here are drawn at random (explore is 0), so an arm may pay more because it has rested " +
+      "or because of whom it was shown to. A campaign made with explore at 0.02 would tell."
+    : "";
+  const figures = rest.sentence.replace(`${rest.verdict}: `, "");
+  return [make("strong", {}, VERDICTS[rest.verdict]), `${chance} `, make("span", { class: "soft" }, figures)];
+}
+
+function showArms({ arms, cells, spans, settings: { clock } }) {
+  const since = clock === "time" ? "time" : "rounds";
+  byId("arms-words").textContent =
+    `What an arm pays on average, by the ${since} since the same user was last shown it. ` +
+    "The band holds the truth in 95 % of cases. Bars below: how many rewards this rests on; " +
+    "where there are none (hollow dots), other arms and delays tell.";
+  const rows = Map.groupBy(cells, (cell) => cell.arm);
+  const top = topOf(cells);
+  const panels = arms.map((arm, place) => ({ ...arm, place, cells: rows.get(arm.name) ?? [], spans, clock, top }));
+  renewEach(byId("arms"), "figure", panels, (panel) => panel.name, panelOf);
+}
+
+function panelOf(panel) {
+  const total = panel.cells.reduce((sum, cell) => sum + cell.rewards, 0);
+  const notes = [plural(total, "reward"), ...(panel.retired ? ["retired"] : [])].join(", ");
+  return [
+    make("figcaption", {}, numbered(panel.place), named(panel.name), make("span", { class: "soft" }, notes)),
+    ...(panel.cells.length ? [recovery(panel)] : []),
+  ];
+}
+
+function settings({ settings: given, counts }) {
+  const { clock, max_delay, wait, default_reward, explore } = given;
+  const written = rules(given);
+  const silent = default_reward === null ? "left out" : `counted as ${reward(default_reward)}`;
+  return [
+    ["Delay is counted in", [clock === "time" ? "time" : "rounds: the user's own decisions"]],
+    ["An arm is rested after", [`more than ${span(max_delay, clock)}`]],
+    ["Drawn at random", [explore ? `${Number((100 * explore).toPrecision(3))} % of decisions` : "none (explore is 0)"]],
+    ["Without feedback", [wait === null ? "waits for ever" : `${silent} after ${time(wait)}`]],
+    ["So far", [`${plural(counts.events, "event")}, ${count(counts.cancelled)} cancelled, ` +
+      `${plural(counts.defaults, "default reward")}`]],
+    ["Rules", written.length ? written : ["none"]],
+  ];
+}
+
+function setting([title, values]) {
+  return [make("dt", {}, title), ...values.map((value) => make("dd", {}, ...[settingPart(value)].flat()))];
+}
+
+/** Text, or a rule: names of arms and what it says of them. */
+function settingPart(value) {
+  if (typeof value === "string") return value;
+  const [names, words] = value;
+  return [...names.flatMap((name, place) => [place ? ", " : "", named(name)]), `: ${words}`];
+}
+
+function showCells() {
+  if (latest === null || !byId("cells").open) return;
+  const { cells, spans, settings: { clock } } = latest;
+  renewEach(byId("cell-rows"), "tr", cells, (cell) => JSON.stringify([cell.arm, cell.delay]), (cell) => [
+    make("th", { scope: "row" }, named(cell.arm)),
+    make("td", {}, delay(spans, cell.delay - 1, clock)),
+    make("td", {}, `${reward(cell.mean)} (${reward(cell.low)} to ${reward(cell.high)})`),
+    make("td", {}, count(cell.rewards)),
+    make("td", {}, count(cell.open)),
+  ]);
+}

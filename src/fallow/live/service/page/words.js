@@ -1,0 +1,82 @@
+// Numbers, spans and settings in words.
+
+const UNITS = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"]];
+
+export function count(number) {
+  return number.toLocaleString("en");
+}
+
+export function plural(number, word) {
+  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** Three decimals, more where that would leave nothing. */
+export function reward(value) {
+  if (value === 0) return "0";
+  return Math.abs(value) < 0.01 ? String(Number(value.toPrecision(2))) : value.toFixed(3);
+}
+
+export function perSecond(value) {
+  return value >= 10 ? count(Math.round(value)) : String(Number(value.toPrecision(2)));
+}
+
+/** Seconds in the unit that is easiest to grasp: 30 s, 5 min, 2 h, 3 days. */
+export function time(seconds) {
+  const [size, unit] = UNITS.find(([each]) => seconds >= each) ?? UNITS.at(-1);
+  const number = seconds / size;
+  const text = number < 10 ? String(Number(number.toPrecision(2))) : count(Math.round(number));
+  return `${text} ${text === "1" && unit === "days" ? "day" : unit}`;
+}
+
+export function span(value, clock) {
+  return clock === "time" ? time(value) : plural(value, "round");
+}
+
+/** A delay as a label on an axis. */
+export function tick(value, clock) {
+  if (value === null) return "rested";
+  return clock === "time" ? time(value) : count(value);
+}
+
+/** A delay in a sentence. */
+export function delay(spans, place, clock) {
+  const value = spans[place];
+  if (value === null) return place === 0 ? "at any time" : `after more than ${span(spans[place - 1], clock)}`;
+  return clock === "time" ? `within ${time(value)}` : `after ${plural(value, "round")}`;
+}
+
+/** A time of day, as exact as it must be on an axis that is so many seconds long. */
+export function clockTime(at, length) {
+  const second = length < 600 ? { second: "2-digit" } : {};
+  const day = length > 86400 ? { day: "numeric", month: "short" } : {};
+  const form = { ...day, hour: "2-digit", minute: "2-digit", ...second };
+  return new Date(1000 * at).toLocaleString("en-GB", form);
+}
+
+/** How good a plan is for certain; rounded down, so that it promises no more than was proved. */
+export function certificate(plan) {
+  if (plan.method === "optimal" || plan.certificate >= 1) return "the best possible with these means";
+  const digits = plan.certificate >= 0.99 ? 1 : 0;
+  const share = Math.floor(100 * plan.certificate * 10 ** digits) / 10 ** digits;
+  return `at least ${share.toFixed(digits)} % of the best possible with these means`;
+}
+
+/** The rules of a campaign, each as the arms that it is about and what it says of them. */
+export function rules(settings) {
+  const { arms, clock } = settings;
+  const nameOf = (arm) => (arms.includes(arm) ? arm : arms[Number(arm)] ?? String(arm));
+  const { cooldowns = {}, at_most = [], groups = {}, at_least_once = {}, exclude = [] } = settings.rules;
+  const single = typeof cooldowns === "number";
+  return [
+    ...(single ? [[["every arm"], `${span(cooldowns, clock)} from one showing to the next, at least`]] : []),
+    ...Object.entries(single ? {} : cooldowns).map(([arm, length]) =>
+      [[nameOf(arm)], `${span(length, clock)} from one showing to the next, at least`]),
+    ...at_most.map((cap) =>
+      [cap.arms.map(nameOf), `at most ${plural(cap.pulls, "time")} in any ${plural(cap.rounds, "round")}`]),
+    ...Object.entries(groups).map(([group, members]) =>
+      [members.map(nameOf), `never two in a row (${group})`]),
+    ...Object.entries(at_least_once).map(([arm, rounds]) =>
+      [[nameOf(arm)], `at least once in any ${plural(rounds, "round")}`]),
+    ...exclude.map((arm) => [[nameOf(arm)], "never shown"]),
+  ];
+}
