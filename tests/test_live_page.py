@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 from math import cos, hypot, radians, sin
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from browsers import save_screenshot, value
 from live_stub import TOKEN, Overview, Stub, overview, serve
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.wait import WebDriverWait
+from service_helpers import SECRETS, Process, served
+
+from fallow.live.service.tokens import READER
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +42,7 @@ def stub() -> Iterator[Stub]:
 
 def open_page(
     browser: Chrome,
-    stub: Stub,
+    stub: Stub | Process,
     fragment: str = f"token={TOKEN}",
     width: int = 1280,
     **features: str,
@@ -48,11 +52,11 @@ def open_page(
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
     screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.get(f"{stub.address}page/icon.svg")
+    browser.get(f"{stub.address}/page/icon.svg")
     browser.execute_script("sessionStorage.clear()")
     browser.get("about:blank")
     browser.execute("getLog", {"type": "browser"})
-    browser.get(f"{stub.address}#{fragment}")
+    browser.get(f"{stub.address}/#{fragment}")
 
 
 def until(browser: Chrome, expression: str) -> Any:
@@ -161,7 +165,8 @@ def test_a_certificate_promises_no_more_than_was_proved(
 @pytest.mark.parametrize(
     ("rest", "explore", "words"),
     [
-        (None, 0.05, "Not known yet"),
+        (None, 0.05, "at least 10 users have feedback."),
+        (None, 0.0, "No decisions here are drawn at random (explore is 0)"),
         (("cannot say", "cannot say: 0; missing: chance"), 0.0, "explore at 0.02 would tell"),
         (("rest helps", "rest helps: +0.0800 per unit"), 0.05, "longer rest. +0.0800 per unit"),
         (("repeating helps", "repeating helps: -0.1"), 0.05, "the other way round"),
@@ -236,7 +241,7 @@ def test_a_token_is_asked_for_and_forgotten(browser: Chrome, stub: Stub) -> None
 
 def test_a_token_in_the_address_is_taken_and_removed(browser: Chrome, stub: Stub) -> None:
     open_campaign(browser, stub)
-    assert value(browser, "location.href") == f"{stub.address}#campaign=morning"
+    assert value(browser, "location.href") == f"{stub.address}/#campaign=morning"
     assert TOKEN not in value(browser, "document.documentElement.outerHTML")
     addresses = "performance.getEntriesByType('resource').map(e => e.name).join()"
     assert "token" not in value(browser, addresses)
@@ -263,7 +268,7 @@ def test_what_the_server_says_is_never_markup(browser: Chrome) -> None:
             "#campaigns",
         ):
             assert HOSTILE in text_of(browser, place)
-        browser.get(f"{stub.address}#campaign=%3Cimg%3E")
+        browser.get(f"{stub.address}/#campaign=%3Cimg%3E")
         until(browser, "document.getElementById('trouble').innerText.includes('<img>')")
         assert value(browser, "document.images.length") == 0
         assert value(browser, "document.title") != "owned"
@@ -318,7 +323,7 @@ def test_without_campaigns_it_says_how_to_make_one(browser: Chrome) -> None:
     with serve() as stub:
         open_page(browser, stub)
         until(browser, "!document.getElementById('no-campaign').hidden")
-        assert f"curl -X PUT {stub.address}v1/campaigns/morning" in text_of(browser, "pre")
+        assert f"curl -X PUT {stub.address}/v1/campaigns/morning" in text_of(browser, "pre")
         assert text_of(browser, "#connection") == "Live"
         save_screenshot(browser, "live-no-campaign")
         stub.put(overview())
@@ -358,6 +363,48 @@ def test_elapsed_time_is_told_in_fitting_units(browser: Chrome) -> None:
         assert titles[-2:] == ["within 1 day", "after more than 1 day"]
         assert "left out" not in text_of(browser, "#settings")
         assert "counted as 0 after 1 h" in text_of(browser, "#settings")
+
+
+def heights(browser: Chrome, chart: str, marks: str) -> list[float]:
+    """Return the values at which marks of a chart stand, read off its axis as people would."""
+    found: list[float] = browser.execute_script(
+        """
+        const chart = document.querySelector(arguments[0]);
+        const [zero, , top] = chart.querySelectorAll('.axis');
+        const unit = Number(chart.querySelectorAll('text')[2].textContent);
+        const height = line => Number(line.getAttribute('y1'));
+        const ys = [...chart.querySelectorAll(arguments[1])].flatMap(mark =>
+          mark.localName == 'circle' ? [mark.getAttribute('cy')]
+          : [...mark.getAttribute('d').matchAll(/[ML]\\S+ ([\\d.]+)/g)].map(each => each[1]));
+        return ys.map(y => unit * (Number(y) - height(zero)) / (height(top) - height(zero)));
+        """,
+        chart,
+        marks,
+    )
+    return found
+
+
+def test_curves_stand_where_the_numbers_are(browser: Chrome) -> None:
+    campaign = overview()
+    bucket = {"seconds": 10, "decisions": 25}
+    rows = [(15, 6, 9), (15, 9, 6), (60, 12, 24), (60, 30, 30), (5, 5, 0)]
+    campaign["history"] = [
+        {"at": 10 * place, "rewards": rewards, "reward": reward, "expected": expected, **bucket}
+        for place, (rewards, reward, expected) in enumerate(rows)
+    ]
+    with serve(campaign) as stub:
+        open_campaign(browser, stub)
+        means = [cell["mean"] for cell in campaign["cells"] if cell["arm"] == "waltz"]
+        waltz = "#arms figure:nth-child(2) svg"
+        assert heights(browser, waltz, ".dot") == pytest.approx(means, abs=0.01)
+        assert heights(browser, waltz, ".line") == pytest.approx(means, abs=0.01)
+        highs = [cell["high"] for cell in campaign["cells"] if cell["arm"] == "waltz"]
+        top = max(heights(browser, waltz, ".axis ~ .band"))
+        assert top == pytest.approx(min(max(highs), 0.8), abs=0.01)
+        # The first two have too few rewards to stand alone, and the last has not enough yet.
+        chart = "#reward-chart svg"
+        assert heights(browser, chart, ".reward") == pytest.approx([0.5, 0.2, 0.5], abs=0.01)
+        assert heights(browser, chart, ".expected") == pytest.approx([0.5, 0.4, 0.5], abs=0.01)
 
 
 def test_charts_have_names_for_screen_readers(browser: Chrome, stub: Stub) -> None:
@@ -443,3 +490,21 @@ def test_nothing_moves_for_those_who_asked_for_rest(browser: Chrome, stub: Stub)
     assert value(browser, animations) == 1
     open_campaign(browser, stub, prefers_reduced_motion="reduce")
     assert value(browser, animations) == 0
+
+
+def test_those_who_may_only_read_see_the_demonstration_move(
+    browser: Chrome, tmp_path: Path
+) -> None:
+    with served(tmp_path, "--demo") as service:
+        open_page(browser, service, f"token={SECRETS[READER]}")
+        decisions = "Number(document.querySelector('.big')?.innerText.replace(',', ''))"
+        first = until(browser, decisions)
+        until(browser, f"{decisions} > {first}")
+        until(browser, "document.querySelectorAll('#plan-strip li').length > 0")
+        until(browser, "document.querySelector('#reward-chart svg') !== null")
+        assert value(browser, "document.querySelectorAll('#arms svg').length") == 6
+        assert complaints(browser) == []
+        save_screenshot(browser, "live-demonstration")
+        service.process.terminate()
+        until(browser, "document.getElementById('connection').innerText.startsWith('Not conn')")
+        assert service.process.wait(PATIENCE) == 0

@@ -126,15 +126,15 @@ function showReward({ name, history, counts }) {
 }
 
 function restWords({ rest, settings: { explore } }) {
-  if (rest === null) {
-    return "Not known yet: it is worked out from the log now and then, once at least 10 users have feedback.";
-  }
-  const chance = rest.verdict === "cannot say" && explore === 0
-    ? " No decisions here are drawn at random (explore is 0), so an arm may pay more because it has rested " +
-      "or because of whom it was shown to. A campaign made with explore at 0.02 would tell."
-    : "";
-  const figures = rest.sentence.replace(`${rest.verdict}: `, "");
-  return [make("strong", {}, VERDICTS[rest.verdict]), `${chance} `, make("span", { class: "soft" }, figures)];
+  const isKnown = rest !== null && rest.verdict !== "cannot say";
+  const verdict = rest === null
+    ? "Not known yet: it is worked out from the log now and then, once at least 10 users have feedback."
+    : VERDICTS[rest.verdict];
+  const chance = isKnown || explore > 0 ? "" :
+    " No decisions here are drawn at random (explore is 0), so an arm may pay more because it has rested " +
+    "or because of whom it was shown to. A campaign made with explore at 0.02 would tell.";
+  const figures = rest === null ? "" : rest.sentence.replace(`${rest.verdict}: `, "");
+  return [make("strong", {}, verdict), `${chance} `, make("span", { class: "soft" }, figures)];
 }
 
 function showArms({ arms, cells, spans, settings: { clock } }) {
@@ -166,7 +166,7 @@ function settings({ settings: given, counts }) {
     ["Delay is counted in", [clock === "time" ? "time" : "rounds: the user's own decisions"]],
     ["An arm is rested after", [`more than ${span(max_delay, clock)}`]],
     ["Drawn at random", [explore ? `${Number((100 * explore).toPrecision(3))} % of decisions` : "none (explore is 0)"]],
-    ["Without feedback", [wait === null ? "waits for ever" : `${silent} after ${time(wait)}`]],
+    ["Without feedback", [wait === null ? "a decision waits for ever" : `${silent} after ${time(wait)}`]],
     ["So far", [`${plural(counts.events, "event")}, ${count(counts.cancelled)} cancelled, ` +
       `${plural(counts.defaults, "default reward")}`]],
     ["Rules", written.length ? written : ["none"]],
