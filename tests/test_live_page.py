@@ -216,6 +216,13 @@ def test_a_lost_connection_is_told_and_found_again(browser: Chrome) -> None:
         until(browser, f"{gone}.startsWith('Not connected') && {gone}"),
     )
     assert text_of(browser, ".big") == "12,345"
+    # It asks again ever less often: after half a second, one, two, give or take a quarter.
+    begun = (
+        "performance.getEntriesByType('resource').filter(each => each.name.endsWith('/stream'))"
+        ".map(each => each.startTime / 1000)"
+    )
+    first, second, third = until(browser, f"{begun}.length >= 4 && {begun}.slice(1, 4)")
+    assert third - second > 1.1 * (second - first)
     with serve(overview(decisions=20_000), port=port):
         until(browser, "document.querySelector('.big').innerText == '20,000'")
         assert text_of(browser, "#connection") == "Live"
@@ -245,7 +252,11 @@ def test_a_token_in_the_address_is_taken_and_removed(browser: Chrome, stub: Stub
     assert TOKEN not in value(browser, "document.documentElement.outerHTML")
     addresses = "performance.getEntriesByType('resource').map(e => e.name).join()"
     assert "token" not in value(browser, addresses)
+    open_page(browser, stub, "token=wrong")
+    until(browser, "document.getElementById('refusal').innerText == 'The token was refused.'")
+    assert value(browser, "location.href") == f"{stub.address}/"
     # A new one replaces it, on the open page as well.
+    open_campaign(browser, stub)
     browser.execute_script("location.hash = 'token=wrong'")
     until(browser, "document.getElementById('refusal').innerText == 'The token was refused.'")
     assert value(browser, "location.hash") == "#campaign=morning"
