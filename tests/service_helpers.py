@@ -150,7 +150,8 @@ def write_tokens(folder: Path) -> Path:
 @contextmanager
 def served(folder: Path, *options: object) -> Iterator[Process]:
     """Run `fallow serve` on a free port until the end."""
-    words = ["serve", "--port", 0, "--token-file", write_tokens(folder), *options]
+    store = [] if "--store" in options else ["--store", "memory:"]
+    words = ["serve", "--port", 0, "--token-file", write_tokens(folder), *store, *options]
     process = subprocess.Popen(
         command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

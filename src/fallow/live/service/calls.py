@@ -23,13 +23,13 @@ from fallow.live.service.driver import Done, Driver, Hosted
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,
+    BatchItem,
     CampaignBody,
     CampaignsAnswer,
     DecisionAnswer,
     DecisionBody,
     FeedbackBody,
     Health,
-    Problem,
     StatusAnswer,
 )
 from fallow.live.service.openapi import CALLS, document
@@ -140,17 +140,18 @@ class Calls:
             checks.name("user", asked.user, MAX_USER)
             checks.name("key", asked.key or "none", MAX_USER)
             by_user.setdefault(asked.user, []).append(place)
-        answers: dict[int, DecisionAnswer | Problem] = {}
+        answers = [BatchItem()] * len(body.decisions)
 
         async def decide_for_one(places: list[int]) -> None:
             for place in places:
                 try:
-                    answers[place], _ = await self._decision(hosted, body.decisions[place])
+                    made, _ = await self._decision(hosted, body.decisions[place])
+                    answers[place] = BatchItem(made.id, made.arm, made.delay, made.expected)
                 except ConflictError as error:
-                    answers[place] = Problem(str(error))
+                    answers[place] = BatchItem(error=str(error))
 
         await asyncio.gather(*map(decide_for_one, by_user.values()))
-        return _json(BatchAnswer([answers[place] for place in range(len(answers))]), 201)
+        return _json(BatchAnswer(answers), 201)
 
     async def _create(self, request: Request) -> Response:
         body = _campaign_body(await read_body(request.receive))
@@ -196,11 +197,11 @@ class Calls:
         return await self._done(hosted, lambda: hosted.desk.cancel(number, time.time()))
 
     async def _add_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), request.path_params["arm"]
+        hosted, arm = await self._campaign(request), _arm(request)
         return await self._done(hosted, lambda: hosted.desk.add_arm(arm, time.time()))
 
     async def _retire_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), request.path_params["arm"]
+        hosted, arm = await self._campaign(request), _arm(request)
         return await self._done(hosted, lambda: hosted.desk.retire_arm(arm, time.time()))
 
     async def _done(self, hosted: Hosted, request: Callable[[], Event | None]) -> Response:
@@ -268,6 +269,12 @@ async def read_body(receive: Receive) -> bytes:
     if len(body) > MOST_BYTES:
         raise HTTPException(413, f"a body must have at most {MOST_BYTES:,} bytes, got more")
     return body
+
+
+def _arm(request: Request) -> str:
+    """Return the arm in an address, of which Starlette would leave out a last line break."""
+    path: str = request.scope["path"]
+    return path.partition("/arms/")[2]
 
 
 def _json(content: Any, status: int = 200) -> Response:

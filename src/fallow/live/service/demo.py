@@ -14,8 +14,8 @@ from fallow.live.settings import Settings
 NAME = "demo"
 SONGS = ("anthem", "ballad", "chorus", "hymn", "polka", "waltz")
 MAX_DELAY = 8
-USERS = 300
-LISTENERS = 20
+USERS = 100
+LISTENERS = 40
 """Decisions a second."""
 LOST = 0.1
 """Share of feedback that never comes."""

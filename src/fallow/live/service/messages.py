@@ -59,10 +59,20 @@ class Problem(Struct):
     error: str
 
 
-class BatchAnswer(Struct):
-    """What to show, in the order of the requests; an error where the rules leave no arm."""
+class BatchItem(Struct, omit_defaults=True):
+    """What to show, or an error where the rules leave no arm."""
 
-    decisions: list[DecisionAnswer | Problem]
+    id: str | None = None
+    arm: str | None = None
+    delay: int | None = None
+    expected: float | None = None
+    error: str | None = None
+
+
+class BatchAnswer(Struct):
+    """What to show, in the order of the requests."""
+
+    decisions: list[BatchItem]
 
 
 class StatusAnswer(Struct):
