@@ -1,120 +1,35 @@
-"""The page of the service: what it says, how it looks, and that it follows what happens."""
+"""The page of the service: what it says, and that it follows what happens."""
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
-from math import cos, hypot, radians, sin
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsers import save_screenshot, value
+from live_pages import (
+    CAMPAIGNS,
+    HOSTILE,
+    PATIENCE,
+    complaints,
+    open_campaign,
+    open_page,
+    text_of,
+    until,
+)
 from live_stub import TOKEN, Overview, Stub, overview, serve
 from selenium.webdriver import ActionChains, Chrome, Keys
-from selenium.webdriver.support.wait import WebDriverWait
-from service_helpers import SECRETS, Process, served
+from service_helpers import SECRETS, served
 
 from fallow.live.service.tokens import READER
 
 pytestmark = pytest.mark.slow
-
-PATIENCE = 20
-"""Seconds after which something that should happen counts as not happening."""
-HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
-LONG = "a name that an editor once typed in without thinking of telephones " * 2
-DAY = [86_400 * 2.0**power for power in range(-7, 1)]
-CAMPAIGNS = {
-    "usual": overview(rules={"cooldowns": {"hymn": 3}, "exclude": ["march"]}),
-    "no-decisions": overview(decisions=0),
-    "no-feedback": overview(decisions=40, feedback=0, explore=0.05),
-    "one-arm": overview(arms=["only"], spans=[1]),
-    "sixty": overview(arms=[f"song {place}" for place in range(60)], spans=list(range(1, 61))),
-    "long-names": overview(name="n" * 100, arms=[LONG, "W" * 100, HOSTILE]),
-    "by-time": overview(clock="time", spans=DAY, wait=3_600, default_reward=0.0, explore=0.02),
-}
 
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
     with serve(CAMPAIGNS["usual"]) as served:
         yield served
-
-
-def open_page(
-    browser: Chrome,
-    stub: Stub | Process,
-    fragment: str = f"token={TOKEN}",
-    width: int = 1280,
-    **features: str,
-) -> None:
-    """Open the page anew, as in a new tab, on a screen of some width."""
-    media = [{"name": name.replace("_", "-"), "value": each} for name, each in features.items()]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
-    screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.get(f"{stub.address}/page/icon.svg")
-    browser.execute_script("sessionStorage.clear()")
-    browser.get("about:blank")
-    browser.execute("getLog", {"type": "browser"})
-    browser.get(f"{stub.address}/#{fragment}")
-
-
-def until(browser: Chrome, expression: str) -> Any:
-    """Wait for a JavaScript expression to be true, and return it."""
-    return WebDriverWait(browser, PATIENCE, 0.05).until(lambda _: value(browser, expression))
-
-
-def text_of(browser: Chrome, selector: str) -> str:
-    text: str = value(browser, f"document.querySelector('{selector}').innerText")
-    return text
-
-
-def open_campaign(browser: Chrome, stub: Stub, **screen: Any) -> None:
-    open_page(browser, stub, **screen)
-    until(browser, "!document.getElementById('campaign').hidden")
-
-
-def complaints(browser: Chrome) -> list[Any]:
-    """Return what the browser complained of: errors, and what the policy forbade."""
-    found: list[Any] = browser.execute("getLog", {"type": "browser"})["value"]
-    return found
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("campaign", CAMPAIGNS)
-def test_every_campaign_fits_every_screen(
-    browser: Chrome, campaign: str, scheme: str, width: int
-) -> None:
-    with serve(CAMPAIGNS[campaign]) as stub:
-        open_campaign(browser, stub, width=width, prefers_color_scheme=scheme)
-        save_screenshot(browser, f"live-{campaign}-{width}-{scheme}")
-        browser.execute_script("document.getElementById('cells').open = true")
-        cells = len(CAMPAIGNS[campaign]["cells"])
-        until(browser, f"document.querySelectorAll('#cell-rows tr').length == {cells}")
-        assert value(browser, "document.documentElement.scrollWidth") <= width
-        assert complaints(browser) == []
-        ground = value(browser, "getComputedStyle(document.body).backgroundColor")
-        assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
-        assert labels_that_touch(browser) == []
-
-
-def labels_that_touch(browser: Chrome) -> list[list[str]]:
-    """Return pairs of labels in one chart that cover each other, and labels too small to read."""
-    found: list[list[str]] = browser.execute_script(
-        """
-        return [...document.querySelectorAll('svg[role=img]')].flatMap(chart => {
-          const labels = [...chart.querySelectorAll('text')]
-            .map(each => [each.textContent, each.getBoundingClientRect()]);
-          const small = labels.filter(([, box]) => box.height < 9).map(([text]) => [text]);
-          return [...small, ...labels.flatMap(([text, box], place) => labels.slice(place + 1)
-            .filter(([, other]) => box.left < other.right && other.left < box.right
-              && box.top + 4 < other.bottom && other.top + 4 < box.bottom)
-            .map(([other]) => [text, other]))];
-        })
-        """
-    )
-    return found
 
 
 def test_figures_and_words(browser: Chrome, stub: Stub) -> None:
@@ -150,7 +65,7 @@ def test_figures_and_words(browser: Chrome, stub: Stub) -> None:
     [
         ({"certificate": 0.99999, "method": "beam"}, "at least 99.9 % of the best possible"),
         ({"certificate": 0.98999, "method": "beam"}, "at least 98 % of the best possible"),
-        ({"certificate": 0.99999, "method": "optimal"}, "the best possible with these means"),
+        ({"certificate": 0.9999999, "method": "optimal"}, "the best possible with these means"),
     ],
 )
 def test_a_certificate_promises_no_more_than_was_proved(
@@ -221,8 +136,8 @@ def test_a_lost_connection_is_told_and_found_again(browser: Chrome) -> None:
         "performance.getEntriesByType('resource').filter(each => each.name.endsWith('/stream'))"
         ".map(each => each.startTime / 1000)"
     )
-    first, second, third = until(browser, f"{begun}.length >= 4 && {begun}.slice(1, 4)")
-    assert third - second > 1.1 * (second - first)
+    second, third = until(browser, f"{begun}.length >= 4 && {begun}.slice(2, 4)")
+    assert third - second > 1.4
     with serve(overview(decisions=20_000), port=port):
         until(browser, "document.querySelector('.big').innerText == '20,000'")
         assert text_of(browser, "#connection") == "Live"
@@ -372,135 +287,7 @@ def test_elapsed_time_is_told_in_fitting_units(browser: Chrome) -> None:
         )
         assert titles[0] == "within 11 min"
         assert titles[-2:] == ["within 1 day", "after more than 1 day"]
-        assert "left out" not in text_of(browser, "#settings")
-        assert "counted as 0 after 1 h" in text_of(browser, "#settings")
-
-
-def heights(browser: Chrome, chart: str, marks: str) -> list[float]:
-    """Return the values at which marks of a chart stand, read off its axis as people would."""
-    found: list[float] = browser.execute_script(
-        """
-        const chart = document.querySelector(arguments[0]);
-        const [zero, , top] = chart.querySelectorAll('.axis');
-        const unit = Number(chart.querySelectorAll('text')[2].textContent);
-        const height = line => Number(line.getAttribute('y1'));
-        const ys = [...chart.querySelectorAll(arguments[1])].flatMap(mark =>
-          mark.localName == 'circle' ? [mark.getAttribute('cy')]
-          : [...mark.getAttribute('d').matchAll(/[ML]\\S+ ([\\d.]+)/g)].map(each => each[1]));
-        return ys.map(y => unit * (Number(y) - height(zero)) / (height(top) - height(zero)));
-        """,
-        chart,
-        marks,
-    )
-    return found
-
-
-def test_curves_stand_where_the_numbers_are(browser: Chrome) -> None:
-    campaign = overview()
-    bucket = {"seconds": 10, "decisions": 25}
-    rows = [(15, 6, 9), (15, 9, 6), (60, 12, 24), (60, 30, 30), (5, 5, 0)]
-    campaign["history"] = [
-        {"at": 10 * place, "rewards": rewards, "reward": reward, "expected": expected, **bucket}
-        for place, (rewards, reward, expected) in enumerate(rows)
-    ]
-    with serve(campaign) as stub:
-        open_campaign(browser, stub)
-        means = [cell["mean"] for cell in campaign["cells"] if cell["arm"] == "waltz"]
-        waltz = "#arms figure:nth-child(2) svg"
-        assert heights(browser, waltz, ".dot") == pytest.approx(means, abs=0.01)
-        assert heights(browser, waltz, ".line") == pytest.approx(means, abs=0.01)
-        highs = [cell["high"] for cell in campaign["cells"] if cell["arm"] == "waltz"]
-        top = max(heights(browser, waltz, ".axis ~ .band"))
-        assert top == pytest.approx(min(max(highs), 0.8), abs=0.01)
-        # The first two have too few rewards to stand alone, and the last has not enough yet.
-        chart = "#reward-chart svg"
-        assert heights(browser, chart, ".reward") == pytest.approx([0.5, 0.2, 0.5], abs=0.01)
-        assert heights(browser, chart, ".expected") == pytest.approx([0.5, 0.4, 0.5], abs=0.01)
-
-
-def test_charts_have_names_for_screen_readers(browser: Chrome, stub: Stub) -> None:
-    open_campaign(browser, stub)
-    names = value(
-        browser,
-        "[...document.querySelectorAll('svg:not([aria-hidden])')]"
-        ".map(each => [each.getAttribute('role'), each.getAttribute('aria-label')])",
-    )
-    assert all(role == "img" for role, _ in names)
-    assert names[0][1].startswith("Average reward of a decision over time: lately 0.")
-    hymn = CAMPAIGNS["usual"]["cells"][0]
-    assert names[1][1].startswith(f"hymn pays after 1 round: {hymn['mean']:.3f} (")
-    unnamed = value(
-        browser,
-        "[...document.querySelectorAll('section')].filter("
-        "each => !document.getElementById(each.getAttribute('aria-labelledby') ?? 'no-campaign'))",
-    )
-    assert unnamed == []
-
-
-def test_sixty_arms_look_different(browser: Chrome) -> None:
-    with serve(CAMPAIGNS["sixty"]) as stub:
-        open_campaign(browser, stub)
-        looks = value(
-            browser,
-            "[...document.querySelectorAll('#arms .swatch')].map(each => [each.innerText,"
-            " each.style.getPropertyValue('--colour'), getComputedStyle(each).backgroundImage])",
-        )
-        assert [number for number, _, _ in looks] == [str(place) for place in range(1, 61)]
-        assert len({(colour, edge) for _, colour, edge in looks}) == 60
-        points = [oklab(colour) for _, colour, _ in looks[:20]]
-        assert (
-            min(
-                hypot(*(a - b for a, b in zip(*pair, strict=True)))
-                for pair in combinations(points, 2)
-            )
-            > 0.07
-        )
-
-
-def oklab(colour: str) -> tuple[float, float, float]:
-    """Return the place of oklch(lightness chroma hue) where distances are differences seen."""
-    lightness, chroma, hue = map(float, re.findall(r"[\d.]+", colour))
-    return lightness, chroma * cos(radians(hue)), chroma * sin(radians(hue))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_on_its_ground(browser: Chrome, scheme: str) -> None:
-    """Contrast as WCAG 2.2 counts it is at least 4.5, the numbers of arms included."""
-    with serve(CAMPAIGNS["sixty"]) as stub:
-        open_campaign(browser, stub, prefers_color_scheme=scheme)
-        contrasts = browser.execute_script(
-            """
-            const context = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
-            const luminance = colour => {
-              context.fillStyle = colour;
-              context.fillRect(0, 0, 1, 1);
-              const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(part => part / 255)
-                .map(part => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4);
-              return .2126 * r + .7152 * g + .0722 * b;
-            };
-            const ground = node => {
-              const colour = getComputedStyle(node).backgroundColor;
-              return colour == 'rgba(0, 0, 0, 0)' ? ground(node.parentElement) : colour;
-            };
-            return [...document.querySelectorAll('.swatch, .soft, .label, h3, a, dt, dd, button')]
-              .map(node => {
-                const style = getComputedStyle(node);
-                const ink = luminance(node.matches('.label') ? style.fill : style.color);
-                const pair = [ink, luminance(ground(node))];
-                return [node.textContent, (Math.max(...pair) + .05) / (Math.min(...pair) + .05)];
-              });
-            """
-        )
-        assert len(contrasts) > 100
-        assert [each for each in contrasts if each[1] < 4.5] == []
-
-
-def test_nothing_moves_for_those_who_asked_for_rest(browser: Chrome, stub: Stub) -> None:
-    animations = "document.getAnimations({subtree: true}).length"
-    open_campaign(browser, stub)
-    assert value(browser, animations) == 1
-    open_campaign(browser, stub, prefers_reduced_motion="reduce")
-    assert value(browser, animations) == 0
+        assert "a decision counts as 0 after 1 h" in text_of(browser, "#settings")
 
 
 def test_those_who_may_only_read_see_the_demonstration_move(

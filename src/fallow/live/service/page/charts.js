@@ -28,11 +28,16 @@ function label(x, y, text, anchor = "start") {
 }
 
 function path(points) {
-  return points.map(([x, y], place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+  const steps = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
+  return `M${steps.join("L")}`;
 }
 
-function axis(frame, top) {
-  const { left, right, y } = frame;
+function picture(width, height, name, ...content) {
+  const frame = { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name };
+  return draw("svg", frame, ...content);
+}
+
+function axis({ left, right, y }, top) {
   return [0, top / 2, top].flatMap((value) => [
     draw("line", { x1: left, x2: right, y1: y(value), y2: y(value), class: "axis" }),
     label(left - 4, y(value) + 3, String(Number(value.toPrecision(3))), "end"),
@@ -71,12 +76,13 @@ export function recovery({ name, cells, spans, clock, top }) {
     `${reward(cell.high)}), ${plural(cell.rewards, "reward")}`;
   const ends = [...new Set([0, spans.length - 1])];
   const summary = ends.map((place) => inWords(cells[place], place)).join("; ");
-  return draw("svg", { viewBox: `0 0 ${width} 132`, role: "img", "aria-label": `${name} pays ${summary}` },
+  const means = cells.map((cell, place) => [middle(place), y(cell.mean)]);
+  return picture(width, 132, `${name} pays ${summary}`,
     ...axis({ left, right, y }, top),
     draw("path", { d: `${path([...edges("low"), ...edges("high").reverse()])}Z`, class: "band" }),
-    draw("path", { d: path(cells.map((cell, place) => [middle(place), y(cell.mean)])), class: "line" }),
-    ...cells.map((cell, place) => draw("circle", {
-      cx: middle(place), cy: y(cell.mean), r: size, class: cell.rewards ? "dot" : "dot none" })),
+    draw("path", { d: path(means), class: "line" }),
+    ...means.map(([cx, cy], place) => draw("circle",
+      { cx, cy, r: size, class: cells[place].rewards ? "dot" : "dot none" })),
     ...cells.map((cell, place) => {
       const height = (floor - low - 4) * (cell.rewards / most);
       const x = left + (place + 0.15) * slot;
@@ -116,11 +122,13 @@ export function overTime({ history, width }) {
   const top = roundUp(Math.max(...means("reward"), ...means("expected")));
   const x = (at) => left + (right - left) * Math.max(0, (at - first) / (last - first));
   const y = (value) => low - (low - high) * (value / top);
-  const curve = (key) => means(key).map((value, place) => [x((points[place].begin + points[place].end) / 2), y(value)]);
+  const curve = (key) => points.map((each) =>
+    [x((each.begin + each.end) / 2), y(each[key] / each.rewards)]);
   const ends = ["reward", "expected"].map((key) => reward(means(key).at(-1)));
   const name = `Average reward of a decision over time: lately ${ends[0]}, expected ${ends[1]}`;
-  const marks = (key) => curve(key).map(([cx, cy]) => draw("circle", { cx, cy, r: 2, class: `dot ${key}` }));
-  const chart = draw("svg", { viewBox: `0 0 ${width} 170`, role: "img", "aria-label": name },
+  const marks = (key) => curve(key).map(([cx, cy]) =>
+    draw("circle", { cx, cy, r: 2, class: `dot ${key}` }));
+  const chart = picture(width, 170, name,
     ...axis({ left, right, y }, top),
     draw("path", { d: path(curve("expected")), class: "line expected" }),
     draw("path", { d: path(curve("reward")), class: "line reward" }),
@@ -128,7 +136,8 @@ export function overTime({ history, width }) {
     label(left, 166, clockTime(first, last - first)),
     label(right, 166, clockTime(last, last - first), "end"),
   );
-  return [chart, make("p", { class: "key soft" }, key("reward"), "what came ", key("expected"), "what was expected")];
+  const words = [key("reward"), "what came ", key("expected"), "what was expected"];
+  return [chart, make("p", { class: "key soft" }, ...words)];
 }
 
 function key(kind) {
