@@ -143,6 +143,23 @@ def test_a_lost_connection_is_told_and_found_again(browser: Chrome) -> None:
         assert text_of(browser, "#connection") == "Live"
 
 
+def test_a_network_that_is_gone_without_a_word_is_noticed(browser: Chrome, stub: Stub) -> None:
+    open_campaign(browser, stub)
+    network = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": True, **network})
+    try:
+        until(browser, "document.getElementById('connection').innerText.startsWith('Not conn')")
+        stub.put(overview(decisions=20_000))
+    finally:
+        browser.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **network})
+    until(browser, "document.querySelector('.big').innerText == '20,000'")
+    assert text_of(browser, "#connection") == "Live"
+    # The stream that may be dead was given up: it is listed among the calls that have ended.
+    ended = "performance.getEntriesByType('resource').map(each => each.name)"
+    assert f"{stub.address}/v1/campaigns/morning/stream" in value(browser, ended)
+
+
 def test_a_token_is_asked_for_and_forgotten(browser: Chrome, stub: Stub) -> None:
     open_page(browser, stub, "campaign=morning")
     until(browser, "!document.getElementById('token-form').hidden")
