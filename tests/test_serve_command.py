@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import threading
 import time
-from http.client import HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 
 import pytest
@@ -150,7 +150,7 @@ class Load(threading.Thread):
                 ask_over(self._connection, "POST", feedback, {"reward": 0.5})
                 self.rewarded.append(identity)
         except (OSError, HTTPException):
-            return
+            self._connection.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
@@ -158,11 +158,14 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path, number: signal.Signals) ->
     options = ("--store", f"sqlite:///{tmp_path}/events.db")
     with served(tmp_path, *options) as process:
         assert process.ask("PUT", "/v1/campaigns/morning", SETTINGS).status == 201
-        streams = [process.connect() for _ in range(3)]
-        for stream in streams:
+        streams: list[HTTPResponse | HTTPConnection] = []
+        for _ in range(3):
+            connection = process.connect()
             headers = {"Authorization": f"Bearer {write_tokens(tmp_path).read_text().split()[0]}"}
-            stream.request("GET", "/v1/campaigns/morning/stream", headers=headers)
-            assert stream.getresponse().readline().startswith(b"data: ")
+            connection.request("GET", "/v1/campaigns/morning/stream", headers=headers)
+            response = connection.getresponse()
+            assert response.readline().startswith(b"data: ")
+            streams += [response, connection]
         loads = [Load(process, number) for number in range(8)]
         for load in loads:
             load.start()
