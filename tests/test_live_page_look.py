@@ -14,7 +14,7 @@ from live_pages import (
     until,
 )
 from live_stub import Stub, overview, serve
-from selenium.webdriver import Chrome
+from selenium.webdriver import ActionChains, Chrome
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +71,7 @@ def heights(browser: Chrome, chart: str, marks: str) -> list[float]:
         const unit = Number(chart.querySelectorAll('text')[2].textContent);
         const height = line => Number(line.getAttribute('y1'));
         const ys = [...chart.querySelectorAll(arguments[1])].flatMap(mark =>
-          mark.localName == 'circle' ? [mark.getAttribute('cy')]
-          : [...mark.getAttribute('d').matchAll(/[ML]\\S+ ([\\d.]+)/g)].map(each => each[1]));
+          [...mark.getAttribute('d').matchAll(/[ML]\\S+ ([\\d.]+)/g)].map(each => each[1]));
         return ys.map(y => unit * (Number(y) - height(zero)) / (height(top) - height(zero)));
         """,
         chart,
@@ -91,17 +90,35 @@ def test_curves_stand_where_the_numbers_are(browser: Chrome) -> None:
     ]
     with serve(campaign) as stub:
         open_campaign(browser, stub)
-        means = [cell["mean"] for cell in campaign["cells"] if cell["arm"] == "waltz"]
+        cells = [cell for cell in campaign["cells"] if cell["arm"] == "waltz"]
+        means = [cell["mean"] for cell in cells]
+        guessed = [cell["mean"] for cell in cells if cell["rewards"] == 0]
+        assert len(guessed) == 1
         waltz = "#arms figure:nth-child(2) svg"
-        assert heights(browser, waltz, ".dot") == pytest.approx(means, abs=0.01)
+        assert heights(browser, waltz, ".dots:not(.none)") == pytest.approx(means, abs=0.01)
+        assert heights(browser, waltz, ".dots.none") == pytest.approx(guessed, abs=0.01)
         assert heights(browser, waltz, ".line") == pytest.approx(means, abs=0.01)
-        highs = [cell["high"] for cell in campaign["cells"] if cell["arm"] == "waltz"]
-        top = max(heights(browser, waltz, ".axis ~ .band"))
-        assert top == pytest.approx(min(max(highs), 0.8), abs=0.01)
+        ends = [cell["low"] for cell in cells] + [cell["high"] for cell in reversed(cells)]
+        band = [min(end, 0.8) for end in ends for _ in range(2)]
+        assert heights(browser, waltz, ".band") == pytest.approx(band, abs=0.01)
         # The first two have too few rewards to stand alone, and the last has not enough yet.
         chart = "#reward-chart svg"
         assert heights(browser, chart, ".reward") == pytest.approx([0.5, 0.2, 0.5], abs=0.01)
         assert heights(browser, chart, ".expected") == pytest.approx([0.5, 0.4, 0.5], abs=0.01)
+
+
+def test_pointing_at_a_curve_tells_its_numbers(browser: Chrome, stub: Stub) -> None:
+    open_campaign(browser, stub)
+    chart = browser.find_element("css selector", "#arms figure:nth-child(2) svg")
+    middle_of_second = 26 + 1.5 * (172 - 26) / 7 - 174 / 2
+    scale = chart.size["width"] / 174
+    ActionChains(browser).move_to_element_with_offset(
+        chart, round(scale * middle_of_second), 0
+    ).perform()
+    cell = CAMPAIGNS["usual"]["cells"][8]
+    told = value(browser, "document.querySelector('#arms figure:nth-child(2) title').textContent")
+    mean, low, high = (f"{cell[key]:.3f}" for key in ("mean", "low", "high"))
+    assert told == f"after 2 rounds: {mean} ({low} to {high}), {cell['rewards']} rewards"
 
 
 def test_charts_have_names_for_screen_readers(browser: Chrome, stub: Stub) -> None:

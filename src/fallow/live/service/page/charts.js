@@ -4,6 +4,7 @@ import { draw, make } from "./dom.js";
 import { clockTime, delay, plural, reward, tick } from "./words.js";
 
 const LETTER = 6;
+const KINDS = ["reward", "expected"];
 const SURE = 10;
 const FEWEST = 20;
 const MOST_POINTS = 40;
@@ -44,6 +45,12 @@ function axis({ left, right, y }, top) {
   ]);
 }
 
+/** Many dots as one drawing: a campaign may have thousands, every second. */
+function dots(points, size, kind = "") {
+  const d = points.map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("");
+  return draw("path", { d, "stroke-width": size, class: `dots ${kind}` });
+}
+
 /** Labels of delays that have room: the last one, the first, and between them every so many. */
 function delayTicks(spans, clock, middle, slot, y) {
   const texts = spans.map((each) => tick(each, clock));
@@ -77,23 +84,31 @@ export function recovery({ name, cells, spans, clock, top }) {
   const ends = [...new Set([0, spans.length - 1])];
   const summary = ends.map((place) => inWords(cells[place], place)).join("; ");
   const means = cells.map((cell, place) => [middle(place), y(cell.mean)]);
-  return picture(width, 132, `${name} pays ${summary}`,
+  const bars = cells.map(({ rewards }, place) => {
+    const height = (floor - low - 4) * (rewards / most);
+    return `M${left + (place + 0.15) * slot} ${floor}v${-height}h${0.7 * slot}v${height}`;
+  });
+  const chart = picture(width, 132, `${name} pays ${summary}`,
     ...axis({ left, right, y }, top),
     draw("path", { d: `${path([...edges("low"), ...edges("high").reverse()])}Z`, class: "band" }),
     draw("path", { d: path(means), class: "line" }),
-    ...means.map(([cx, cy], place) => draw("circle",
-      { cx, cy, r: size, class: cells[place].rewards ? "dot" : "dot none" })),
-    ...cells.map((cell, place) => {
-      const height = (floor - low - 4) * (cell.rewards / most);
-      const x = left + (place + 0.15) * slot;
-      return draw("rect", { x, y: floor - height, width: 0.7 * slot, height, class: "bar" });
-    }),
+    dots(means, 2 * size),
+    dots(means.filter((_, place) => cells[place].rewards === 0), size, "none"),
+    draw("path", { d: bars.join(""), class: "bar" }),
     draw("line", { x1: left, x2: right, y1: floor, y2: floor, class: "axis" }),
     ...delayTicks(spans, clock, middle, slot, 129),
-    ...cells.map((cell, place) => draw("rect",
-      { x: left + place * slot, y: high, width: slot, height: floor - high, class: "touch" },
-      draw("title", {}, inWords(cell, place)))),
   );
+  const words = draw("title");
+  const mark = draw("rect", { y: high, width: slot, height: floor - high, class: "mark" }, words);
+  chart.append(mark);
+  chart.addEventListener("pointermove", (event) => {
+    const box = chart.getBoundingClientRect();
+    const across = (event.clientX - box.left) * (width / box.width);
+    const place = Math.min(cells.length - 1, Math.max(0, Math.floor((across - left) / slot)));
+    mark.setAttribute("x", left + place * slot);
+    words.textContent = inWords(cells[place], place);
+  });
+  return chart;
 }
 
 /** Buckets of the history taken together, so that each has enough rewards and there are few. */
@@ -124,15 +139,13 @@ export function overTime({ history, width }) {
   const y = (value) => low - (low - high) * (value / top);
   const curve = (key) => points.map((each) =>
     [x((each.begin + each.end) / 2), y(each[key] / each.rewards)]);
-  const ends = ["reward", "expected"].map((key) => reward(means(key).at(-1)));
+  const ends = KINDS.map((key) => reward(means(key).at(-1)));
   const name = `Average reward of a decision over time: lately ${ends[0]}, expected ${ends[1]}`;
-  const marks = (key) => curve(key).map(([cx, cy]) =>
-    draw("circle", { cx, cy, r: 2, class: `dot ${key}` }));
   const chart = picture(width, 170, name,
     ...axis({ left, right, y }, top),
     draw("path", { d: path(curve("expected")), class: "line expected" }),
     draw("path", { d: path(curve("reward")), class: "line reward" }),
-    ...(points.length === 1 ? [...marks("expected"), ...marks("reward")] : []),
+    ...(points.length === 1 ? KINDS.map((kind) => dots(curve(kind), 5, kind)) : []),
     label(left, 166, clockTime(first, last - first)),
     label(right, 166, clockTime(last, last - first), "end"),
   );
