@@ -1,14 +1,17 @@
-"""A browser; property tests that have the same examples in every run, and any time to compile."""
+"""What tests share: a browser, a small disk, a PostgreSQL, and how property tests are run."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
 
 if TYPE_CHECKING:
+    from live_helpers import Postgres
     from selenium.webdriver import Chrome
 
 settings.register_profile("fallow", derandomize=True, deadline=None, print_blob=True)
@@ -26,3 +29,25 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
     with open_browser(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    mounted = subprocess.run(mount, capture_output=True, text=True)
+    if mounted.returncode != 0:  # only root may, and not everywhere
+        pytest.skip(f"a disk of its own cannot be mounted here: {mounted.stderr}")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """Return a server of PostgreSQL for all tests that need one."""
+    from live_helpers import run_postgres
+
+    with run_postgres() as server:
+        yield server

@@ -17,9 +17,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope
 
 from fallow import checks
+from fallow.live.decision import decision_id
 from fallow.live.errors import ConflictError
-from fallow.live.events import Event, decision_id
-from fallow.live.service.driver import Done, Driver, Hosted
+from fallow.live.events import Event
+from fallow.live.service.driver import Done, Driver
+from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,
@@ -219,7 +221,7 @@ class Calls:
     async def _metrics(self, _request: Request) -> Response:
         campaigns = self._driver.hosted.values()
         now = time.monotonic()
-        waiting = sum(int(hosted.desk.state.waiting.sum()) for hosted in campaigns)
+        waiting = sum(hosted.open for hosted in campaigns)
         age = max((now - hosted.planned_at for hosted in campaigns), default=0.0)
         text = self._driver.metrics.text(
             {
