@@ -53,7 +53,7 @@ def overview(
             "decisions": 25,
             "rewards": 20,
             "reward": 11.5 + ((place * 37) % 19) / 8,
-            "expected": 11.9 + place / 100,
+            "expected": 11.9 + place / 90,
         }
         for place in range(min(120, feedback // 20))
     ]
@@ -76,7 +76,7 @@ def overview(
             "open": decisions - feedback,
             "late": (decisions - feedback) // 9,
             "feedback": feedback,
-            "cancelled": 2,
+            "cancelled": min(decisions, 2),
             "defaults": 0,
         },
         "arms": [{"name": arm, "retired": False} for arm in arms],
@@ -109,7 +109,7 @@ class Stub(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/"
+        return f"http://127.0.0.1:{self.server_port}"
 
     def put(self, *campaigns: Overview) -> None:
         """Have these campaigns, and tell those who watch them."""

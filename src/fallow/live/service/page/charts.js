@@ -4,6 +4,7 @@ import { draw, make } from "./dom.js";
 import { clockTime, delay, plural, reward, tick } from "./words.js";
 
 const LETTER = 6;
+const KINDS = ["reward", "expected"];
 const SURE = 10;
 const FEWEST = 20;
 const MOST_POINTS = 40;
@@ -28,15 +29,26 @@ function label(x, y, text, anchor = "start") {
 }
 
 function path(points) {
-  return points.map(([x, y], place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+  const steps = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
+  return `M${steps.join("L")}`;
 }
 
-function axis(frame, top) {
-  const { left, right, y } = frame;
+function picture(width, height, name, ...content) {
+  const frame = { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name };
+  return draw("svg", frame, ...content);
+}
+
+function axis({ left, right, y }, top) {
   return [0, top / 2, top].flatMap((value) => [
     draw("line", { x1: left, x2: right, y1: y(value), y2: y(value), class: "axis" }),
     label(left - 4, y(value) + 3, String(Number(value.toPrecision(3))), "end"),
   ]);
+}
+
+/** Many dots as one drawing: a campaign may have thousands, every second. */
+function dots(points, size, kind = "") {
+  const d = points.map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join("");
+  return draw("path", { d, "stroke-width": size, class: `dots ${kind}` });
 }
 
 /** Labels of delays that have room: the last one, the first, and between them every so many. */
@@ -71,23 +83,32 @@ export function recovery({ name, cells, spans, clock, top }) {
     `${reward(cell.high)}), ${plural(cell.rewards, "reward")}`;
   const ends = [...new Set([0, spans.length - 1])];
   const summary = ends.map((place) => inWords(cells[place], place)).join("; ");
-  return draw("svg", { viewBox: `0 0 ${width} 132`, role: "img", "aria-label": `${name} pays ${summary}` },
+  const means = cells.map((cell, place) => [middle(place), y(cell.mean)]);
+  const bars = cells.map(({ rewards }, place) => {
+    const height = (floor - low - 4) * (rewards / most);
+    return `M${left + (place + 0.15) * slot} ${floor}v${-height}h${0.7 * slot}v${height}`;
+  });
+  const chart = picture(width, 132, `${name} pays ${summary}`,
     ...axis({ left, right, y }, top),
     draw("path", { d: `${path([...edges("low"), ...edges("high").reverse()])}Z`, class: "band" }),
-    draw("path", { d: path(cells.map((cell, place) => [middle(place), y(cell.mean)])), class: "line" }),
-    ...cells.map((cell, place) => draw("circle", {
-      cx: middle(place), cy: y(cell.mean), r: size, class: cell.rewards ? "dot" : "dot none" })),
-    ...cells.map((cell, place) => {
-      const height = (floor - low - 4) * (cell.rewards / most);
-      const x = left + (place + 0.15) * slot;
-      return draw("rect", { x, y: floor - height, width: 0.7 * slot, height, class: "bar" });
-    }),
+    draw("path", { d: path(means), class: "line" }),
+    dots(means, 2 * size),
+    dots(means.filter((_, place) => cells[place].rewards === 0), size, "none"),
+    draw("path", { d: bars.join(""), class: "bar" }),
     draw("line", { x1: left, x2: right, y1: floor, y2: floor, class: "axis" }),
     ...delayTicks(spans, clock, middle, slot, 129),
-    ...cells.map((cell, place) => draw("rect",
-      { x: left + place * slot, y: high, width: slot, height: floor - high, class: "touch" },
-      draw("title", {}, inWords(cell, place)))),
   );
+  const words = draw("title");
+  const mark = draw("rect", { y: high, width: slot, height: floor - high, class: "mark" }, words);
+  chart.append(mark);
+  chart.addEventListener("pointermove", (event) => {
+    const box = chart.getBoundingClientRect();
+    const across = (event.clientX - box.left) * (width / box.width);
+    const place = Math.min(cells.length - 1, Math.max(0, Math.floor((across - left) / slot)));
+    mark.setAttribute("x", left + place * slot);
+    words.textContent = inWords(cells[place], place);
+  });
+  return chart;
 }
 
 /** Buckets of the history taken together, so that each has enough rewards and there are few. */
@@ -116,19 +137,20 @@ export function overTime({ history, width }) {
   const top = roundUp(Math.max(...means("reward"), ...means("expected")));
   const x = (at) => left + (right - left) * Math.max(0, (at - first) / (last - first));
   const y = (value) => low - (low - high) * (value / top);
-  const curve = (key) => means(key).map((value, place) => [x((points[place].begin + points[place].end) / 2), y(value)]);
-  const ends = ["reward", "expected"].map((key) => reward(means(key).at(-1)));
+  const curve = (key) => points.map((each) =>
+    [x((each.begin + each.end) / 2), y(each[key] / each.rewards)]);
+  const ends = KINDS.map((key) => reward(means(key).at(-1)));
   const name = `Average reward of a decision over time: lately ${ends[0]}, expected ${ends[1]}`;
-  const marks = (key) => curve(key).map(([cx, cy]) => draw("circle", { cx, cy, r: 2, class: `dot ${key}` }));
-  const chart = draw("svg", { viewBox: `0 0 ${width} 170`, role: "img", "aria-label": name },
+  const chart = picture(width, 170, name,
     ...axis({ left, right, y }, top),
     draw("path", { d: path(curve("expected")), class: "line expected" }),
     draw("path", { d: path(curve("reward")), class: "line reward" }),
-    ...(points.length === 1 ? [...marks("expected"), ...marks("reward")] : []),
+    ...(points.length === 1 ? KINDS.map((kind) => dots(curve(kind), 5, kind)) : []),
     label(left, 166, clockTime(first, last - first)),
     label(right, 166, clockTime(last, last - first), "end"),
   );
-  return [chart, make("p", { class: "key soft" }, key("reward"), "what came ", key("expected"), "what was expected")];
+  const words = [key("reward"), "what came ", key("expected"), "what was expected"];
+  return [chart, make("p", { class: "key soft" }, ...words)];
 }
 
 function key(kind) {

@@ -1,4 +1,4 @@
-// A look for each arm: twenty colours, then the same again with a dashed edge, then with a whole one.
+// A look for each arm: twenty colours, then the same with a dashed edge, then with a whole one.
 
 const HUES = 10;
 const EDGES = ["plain", "dashed", "underlined"];

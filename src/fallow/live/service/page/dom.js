@@ -21,6 +21,10 @@ export function named(name) {
   return make("bdi", { class: "name", title: name }, name);
 }
 
+export function soft(text) {
+  return make("span", { class: "soft" }, text);
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }
@@ -47,7 +51,8 @@ export function renewEach(parent, tag, items, keyOf, build) {
       keys.set(child, key);
     }
     old.delete(key);
-    if (parent.children[place] !== child) parent.insertBefore(child, parent.children[place] ?? null);
+    const there = parent.children[place] ?? null;
+    if (there !== child) parent.insertBefore(child, there);
     renew(child, item, build);
   }
   for (const child of old.values()) child.remove();

@@ -1,7 +1,7 @@
 // The page of the service: a token, the campaigns, and the one that was chosen, live.
 
 import { Client, Refusal } from "./client.js";
-import { byId, make, named, renewEach } from "./dom.js";
+import { byId, named, renewEach, soft } from "./dom.js";
 import { followReader, hideCampaign, showCampaign } from "./view.js";
 import { plural } from "./words.js";
 
@@ -33,7 +33,8 @@ function decoded(text) {
 }
 
 function remember(name) {
-  history.replaceState(null, "", name === null ? location.pathname + location.search : addressOf(name));
+  const bare = location.pathname + location.search;
+  history.replaceState(null, "", name === null ? bare : addressOf(name));
 }
 
 function addressOf(name) {
@@ -47,16 +48,16 @@ function readAddress() {
   if (parts.has("token")) {
     sessionStorage.setItem(TOKEN, parts.get("token"));
     remember(name);
-    open(name);
+    begin(name);
   } else if (client === null) {
-    open(name);
+    begin(name);
   } else if (name !== null && name !== chosen) {
     choose(name);
   }
 }
 
-function open(name) {
-  close();
+function begin(name) {
+  end();
   const token = sessionStorage.getItem(TOKEN);
   if (token === null) return askForToken("");
   if (!/^[\x21-\x7e]+$/.test(token)) {
@@ -70,7 +71,7 @@ function open(name) {
   if (name !== null) choose(name);
 }
 
-function close() {
+function end() {
   session.abort();
   watching.abort();
   client = chosen = lastNews = null;
@@ -81,7 +82,7 @@ function close() {
 }
 
 function askForToken(why) {
-  close();
+  end();
   sessionStorage.removeItem(TOKEN);
   tell("", "");
   byId("refusal").textContent = why;
@@ -99,12 +100,13 @@ function tell(kind, words) {
 
 function tellLive() {
   lastNews = new Date();
+  say("");
   tell("live", "Live");
 }
 
 function tellGone() {
-  const since = lastNews === null ? "" : ` What you see is from ${lastNews.toLocaleTimeString("en-GB")}.`;
-  tell("gone", `Not connected; trying again.${since}`);
+  const time = lastNews?.toLocaleTimeString("en-GB");
+  tell("gone", `Not connected; trying again.${time ? ` What you see is from ${time}.` : ""}`);
 }
 
 /** Say what is wrong with the campaign. */
@@ -138,7 +140,7 @@ function showList() {
     link.href = addressOf(each.name);
     link.ariaCurrent = each.isChosen ? "page" : null;
     const notes = `${plural(each.arms, "arm")}, ${plural(each.decisions, "decision")}`;
-    return [named(each.name), make("span", { class: "soft" }, notes)];
+    return [named(each.name), soft(notes)];
   });
 }
 
@@ -157,11 +159,11 @@ function choose(name) {
 async function keepWatching(name, signal) {
   for (let wait = FIRST_PAUSE; !signal.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
     connection = new AbortController();
+    const either = AbortSignal.any([signal, connection.signal]);
     try {
-      for await (const overview of client.watch(name, AbortSignal.any([signal, connection.signal]))) {
+      for await (const overview of client.watch(name, either)) {
         if (signal.aborted) return;
         wait = FIRST_PAUSE;
-        say("");
         tellLive();
         showCampaign(overview);
       }
@@ -200,14 +202,14 @@ function pause(milliseconds, signal) {
 byId("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem(TOKEN, byId("token").value.trim());
-  open(fragment().get("campaign") ?? null);
+  begin(fragment().get("campaign") ?? null);
 });
 byId("forget").addEventListener("click", () => askForToken(""));
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
   byId("campaign-name").focus();
 });
-byId("make-campaign").textContent = `curl -X PUT ${new URL("v1/campaigns/morning", location.href).href} \\
+byId("make-campaign").textContent = `curl -X PUT ${new URL("v1/campaigns/morning", location)} \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{"arms": ["hymn", "waltz", "polka"], "max_delay": 30}'`;
 addEventListener("hashchange", readAddress);

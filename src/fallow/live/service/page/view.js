@@ -2,8 +2,10 @@
 
 import { overTime, recovery, topOf } from "./charts.js";
 import { paint } from "./colours.js";
-import { byId, make, named, renew, renewEach } from "./dom.js";
-import { certificate, count, delay, perSecond, plural, reward, rules, span, time } from "./words.js";
+import { byId, make, named, renew, renewEach, soft } from "./dom.js";
+import {
+  certificate, count, delay, percent, perSecond, plural, reward, rules, span, time,
+} from "./words.js";
 
 const MOST_CELLS = 240;
 const MOST_NAMED = 24;
@@ -61,7 +63,9 @@ function figures({ counts, settings: { wait }, decisions_per_second: pace, histo
 
 function figure([title, number, note]) {
   return [
-    make("dt", {}, title), make("dd", { class: "big" }, number), make("dd", { class: "soft" }, note),
+    make("dt", {}, title),
+    make("dd", { class: "big" }, number),
+    make("dd", { class: "soft" }, note),
   ];
 }
 
@@ -80,10 +84,12 @@ function showPlan({ plan, arms, counts }) {
   const cycle = plan?.cycle ?? [];
   renew(byId("plan-words"), [plan, counts.feedback > 0], () => planWords(plan, counts));
   const strip = byId("plan-strip");
-  strip.classList.toggle("dense", cycle.length > MOST_NAMED);
+  const isDense = cycle.length > MOST_NAMED;
+  strip.classList.toggle("dense", isDense);
   renew(strip, cycle, () => cycle.slice(0, MOST_CELLS).map((name) => {
-    const number = make("span", { class: "number", "aria-hidden": "true" }, String(places.get(name) + 1));
-    return paint(make("li", { title: name }, number, named(name)), places.get(name));
+    const place = places.get(name);
+    const number = make("span", { class: "number", "aria-hidden": "true" }, String(place + 1));
+    return paint(make("li", { title: name }, number, named(name)), place);
   }));
   const hidden = cycle.length - MOST_CELLS;
   byId("plan-rest").textContent = hidden > 0 ? `… and ${plural(hidden, "more round")}.` : "";
@@ -91,13 +97,15 @@ function showPlan({ plan, arms, counts }) {
   for (const name of cycle) times.set(name, (times.get(name) ?? 0) + 1);
   const shares = [...times].map(([name, often]) => [name, places.get(name), often]);
   shares.sort((one, other) => one[1] - other[1]);
-  renewEach(byId("plan-shares"), "li", cycle.length > MOST_NAMED ? shares : [], ([name]) => name, share);
+  renewEach(byId("plan-shares"), "li", isDense ? shares : [], ([name]) => name, share);
 }
 
 function planWords(plan, counts) {
   if (plan === null) return "There is no plan yet.";
   const length = plan.cycle.length;
-  const cycle = length === 1 ? "the same arm in every round" : `these ${count(length)} rounds, over and over`;
+  const cycle = length === 1
+    ? "the same arm in every round"
+    : `these ${count(length)} rounds, over and over`;
   const guess = counts.feedback ? "" : " No feedback has come yet, so this is a guess.";
   return [
     `The best that is known for one user: ${cycle}. It earns `,
@@ -107,7 +115,7 @@ function planWords(plan, counts) {
 }
 
 function share([name, place, often]) {
-  return [numbered(place), named(name), make("span", { class: "soft" }, ` ${plural(often, "time")}`)];
+  return [numbered(place), named(name), soft(` ${plural(often, "time")}`)];
 }
 
 function numbered(place) {
@@ -121,20 +129,22 @@ function showReward({ name, history, counts }) {
     : `No decisions yet. Ask for one: POST /v1/campaigns/${name}/decisions with {"user": "ann"}.`;
   byId("reward-words").textContent = some
     ? "Average reward of decisions whose feedback has come, by when they were made." : none;
-  const width = Math.max(280, Math.round(byId("reward-chart").clientWidth));
-  renew(byId("reward-chart"), [some && history, width], () => (some ? overTime({ history, width }) : []));
+  const chart = byId("reward-chart");
+  const width = Math.max(280, Math.round(chart.clientWidth));
+  renew(chart, [some && history, width], () => (some ? overTime({ history, width }) : []));
 }
 
 function restWords({ rest, settings: { explore } }) {
+  const isKnown = rest !== null && rest.verdict !== "cannot say";
+  const chance = isKnown || explore > 0 ? "" :
+    " No decisions here are drawn at random (explore is 0): an arm may pay more because it has " +
+    "rested or because of whom it was shown to. A campaign made with explore at 0.02 would tell.";
   if (rest === null) {
-    return "Not known yet: it is worked out from the log now and then, once at least 10 users have feedback.";
+    const when = " It is worked out now and then, once at least 10 users have feedback.";
+    return [make("strong", {}, "Not known yet."), when, chance];
   }
-  const chance = rest.verdict === "cannot say" && explore === 0
-    ? " No decisions here are drawn at random (explore is 0), so an arm may pay more because it has rested " +
-      "or because of whom it was shown to. A campaign made with explore at 0.02 would tell."
-    : "";
   const figures = rest.sentence.replace(`${rest.verdict}: `, "");
-  return [make("strong", {}, VERDICTS[rest.verdict]), `${chance} `, make("span", { class: "soft" }, figures)];
+  return [make("strong", {}, VERDICTS[rest.verdict]), `${chance} `, soft(figures)];
 }
 
 function showArms({ arms, cells, spans, settings: { clock } }) {
@@ -145,7 +155,8 @@ function showArms({ arms, cells, spans, settings: { clock } }) {
     "where there are none (hollow dots), other arms and delays tell.";
   const rows = Map.groupBy(cells, (cell) => cell.arm);
   const top = topOf(cells);
-  const panels = arms.map((arm, place) => ({ ...arm, place, cells: rows.get(arm.name) ?? [], spans, clock, top }));
+  const panels = arms.map((arm, place) =>
+    ({ ...arm, place, cells: rows.get(arm.name) ?? [], spans, clock, top }));
   renewEach(byId("arms"), "figure", panels, (panel) => panel.name, panelOf);
 }
 
@@ -153,7 +164,7 @@ function panelOf(panel) {
   const total = panel.cells.reduce((sum, cell) => sum + cell.rewards, 0);
   const notes = [plural(total, "reward"), ...(panel.retired ? ["retired"] : [])].join(", ");
   return [
-    make("figcaption", {}, numbered(panel.place), named(panel.name), make("span", { class: "soft" }, notes)),
+    make("figcaption", {}, numbered(panel.place), named(panel.name), soft(notes)),
     ...(panel.cells.length ? [recovery(panel)] : []),
   ];
 }
@@ -161,12 +172,13 @@ function panelOf(panel) {
 function settings({ settings: given, counts }) {
   const { clock, max_delay, wait, default_reward, explore } = given;
   const written = rules(given);
-  const silent = default_reward === null ? "left out" : `counted as ${reward(default_reward)}`;
+  const fate = default_reward === null ? "counts as late" : `counts as ${reward(default_reward)}`;
+  const silent = wait === null ? "waits for ever" : `${fate} after ${time(wait)}`;
   return [
     ["Delay is counted in", [clock === "time" ? "time" : "rounds: the user's own decisions"]],
     ["An arm is rested after", [`more than ${span(max_delay, clock)}`]],
-    ["Drawn at random", [explore ? `${Number((100 * explore).toPrecision(3))} % of decisions` : "none (explore is 0)"]],
-    ["Without feedback", [wait === null ? "waits for ever" : `${silent} after ${time(wait)}`]],
+    ["Drawn at random", [explore ? `${percent(explore)} of decisions` : "none (explore is 0)"]],
+    ["Without feedback", [`a decision ${silent}`]],
     ["So far", [`${plural(counts.events, "event")}, ${count(counts.cancelled)} cancelled, ` +
       `${plural(counts.defaults, "default reward")}`]],
     ["Rules", written.length ? written : ["none"]],
@@ -174,12 +186,12 @@ function settings({ settings: given, counts }) {
 }
 
 function setting([title, values]) {
-  return [make("dt", {}, title), ...values.map((value) => make("dd", {}, ...[settingPart(value)].flat()))];
+  return [make("dt", {}, title), ...values.map((value) => make("dd", {}, ...inWords(value)))];
 }
 
-/** Text, or a rule: names of arms and what it says of them. */
-function settingPart(value) {
-  if (typeof value === "string") return value;
+/** A setting is text, a rule the names of arms and what it says of them. */
+function inWords(value) {
+  if (typeof value === "string") return [value];
   const [names, words] = value;
   return [...names.flatMap((name, place) => [place ? ", " : "", named(name)]), `: ${words}`];
 }
@@ -187,7 +199,8 @@ function settingPart(value) {
 function showCells() {
   if (latest === null || !byId("cells").open) return;
   const { cells, spans, settings: { clock } } = latest;
-  renewEach(byId("cell-rows"), "tr", cells, (cell) => JSON.stringify([cell.arm, cell.delay]), (cell) => [
+  const keyOf = (cell) => JSON.stringify([cell.arm, cell.delay]);
+  renewEach(byId("cell-rows"), "tr", cells, keyOf, (cell) => [
     make("th", { scope: "row" }, named(cell.arm)),
     make("td", {}, delay(spans, cell.delay - 1, clock)),
     make("td", {}, `${reward(cell.mean)} (${reward(cell.low)} to ${reward(cell.high)})`),

@@ -16,6 +16,10 @@ export function reward(value) {
   return Math.abs(value) < 0.01 ? String(Number(value.toPrecision(2))) : value.toFixed(3);
 }
 
+export function percent(share) {
+  return `${Number((100 * share).toPrecision(3))} %`;
+}
+
 export function perSecond(value) {
   return value >= 10 ? count(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
@@ -41,7 +45,7 @@ export function tick(value, clock) {
 /** A delay in a sentence. */
 export function delay(spans, place, clock) {
   const value = spans[place];
-  if (value === null) return place === 0 ? "at any time" : `after more than ${span(spans[place - 1], clock)}`;
+  if (value === null) return `after more than ${span(spans[place - 1], clock)}`;
   return clock === "time" ? `within ${time(value)}` : `after ${plural(value, "round")}`;
 }
 
@@ -55,7 +59,7 @@ export function clockTime(at, length) {
 
 /** How good a plan is for certain; rounded down, so that it promises no more than was proved. */
 export function certificate(plan) {
-  if (plan.method === "optimal" || plan.certificate >= 1) return "the best possible with these means";
+  if (plan.certificate > 1 - 1e-6) return "the best possible with these means";
   const digits = plan.certificate >= 0.99 ? 1 : 0;
   const share = Math.floor(100 * plan.certificate * 10 ** digits) / 10 ** digits;
   return `at least ${share.toFixed(digits)} % of the best possible with these means`;
@@ -63,16 +67,17 @@ export function certificate(plan) {
 
 /** The rules of a campaign, each as the arms that it is about and what it says of them. */
 export function rules(settings) {
-  const { arms, clock } = settings;
+  const { arms, clock, rules: given } = settings;
   const nameOf = (arm) => (arms.includes(arm) ? arm : arms[Number(arm)] ?? String(arm));
-  const { cooldowns = {}, at_most = [], groups = {}, at_least_once = {}, exclude = [] } = settings.rules;
+  const { cooldowns = {}, at_most = [], groups = {}, at_least_once = {}, exclude = [] } = given;
+  const apart = (length) => `${span(length, clock)} from one showing to the next, at least`;
   const single = typeof cooldowns === "number";
   return [
-    ...(single ? [[["every arm"], `${span(cooldowns, clock)} from one showing to the next, at least`]] : []),
+    ...(single ? [[["every arm"], apart(cooldowns)]] : []),
     ...Object.entries(single ? {} : cooldowns).map(([arm, length]) =>
-      [[nameOf(arm)], `${span(length, clock)} from one showing to the next, at least`]),
-    ...at_most.map((cap) =>
-      [cap.arms.map(nameOf), `at most ${plural(cap.pulls, "time")} in any ${plural(cap.rounds, "round")}`]),
+      [[nameOf(arm)], apart(length)]),
+    ...at_most.map(({ arms: some, pulls, rounds }) =>
+      [some.map(nameOf), `at most ${plural(pulls, "time")} in any ${plural(rounds, "round")}`]),
     ...Object.entries(groups).map(([group, members]) =>
       [members.map(nameOf), `never two in a row (${group})`]),
     ...Object.entries(at_least_once).map(([arm, rounds]) =>
