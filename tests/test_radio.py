@@ -144,7 +144,7 @@ def test_a_listener_skips_and_what_did_not_begin_is_taken_back(tmp_path: Path) -
         _make_campaign(service, LIKED)
         with playing(tmp_path, service.port, seconds=20.0) as radio:
             radio.wait(lambda: radio.said("next is") == 2)
-            radio.wait(lambda: 0 < float(radio.command("dummy.remaining")) < 19.9)
+            radio.wait(lambda: radio.command("dummy.remaining").startswith("1"))  # 19 seconds
             assert radio.command("radio.skip") == "skipped"
             radio.wait(lambda: _are_heard(service, 1) and radio.said("next is") == 3)
             radio.end()
