@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import Phase, settings
 
 if TYPE_CHECKING:
-    from live_helpers import Postgres
     from selenium.webdriver import Chrome
+
+    from benchmarks.postgres import Postgres
 
 settings.register_profile("fallow", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fallow")
@@ -47,7 +49,18 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """Return a server of PostgreSQL for all tests that need one."""
-    from live_helpers import run_postgres
+    from benchmarks.postgres import is_installed, run_postgres  # needs an extra
 
+    if not is_installed():
+        pytest.skip("there is no PostgreSQL: install postgresql")
     with run_postgres() as server:
         yield server
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Let threads take turns as often as can be."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)

@@ -13,8 +13,9 @@ from threading import Barrier
 import psycopg
 import pytest
 from helpers import python_path
-from live_helpers import Postgres, acknowledged, kept_users, kill_appender, run_appender
+from live_helpers import acknowledged, kept_users, kill_appender, run_appender
 
+from benchmarks.postgres import Postgres
 from fallow.live.events import DECISION, FEEDBACK, Event
 from fallow.live.folding import load_state
 from fallow.live.stores import PAGE, Batch, Store, StoreError, open_store
@@ -163,14 +164,20 @@ def test_a_commit_that_is_not_answered_comes_as_news(
     store.close()
 
 
-def test_a_batch_that_cannot_be_kept_leaves_nothing(url: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "error"), [("\0", StoreError), ("\ud800", UnicodeEncodeError)], ids=["nul", "half"]
+)
+def test_a_batch_that_cannot_be_kept_leaves_nothing(
+    url: str, text: str, error: type[Exception]
+) -> None:
     store = open_store(url)
     first, second = store.create("a", "{}").number, store.create("b", "{}").number
-    batches = [Batch(first, 0, [decision("ann")]), Batch(second, 0, [decision("nul \0")])]
-    with pytest.raises(StoreError, match=r"could not be written to: .*NUL"):
+    batches = [Batch(first, 0, [decision("ann")]), Batch(second, 0, [decision(text)])]
+    with pytest.raises(error):
         store.append(batches)
     assert [record.head for record in store.campaigns()] == [0, 0]
     assert list(store.read(first)) == []
+    assert store.append([Batch(first, 0, [decision("ann")])])[0].numbers == [1]
     store.close()
 
 

@@ -230,27 +230,27 @@ class State:
         line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
         latest = array("q", self.users.values()), array("q", self.keys.values())
         columns = (getattr(self, name) for name in COLUMNS)
-        content = line + b"".join(each.tobytes() for each in (*latest, *columns))
+        content = b"".join((line, *latest, *columns))
         return FORMAT + crc32(content).to_bytes(4) + content
 
     @classmethod
     def from_bytes(cls, content: bytes) -> State:
         """Return the state that `to_bytes` wrote."""
+        view = memoryview(content)  # nothing is copied
         start = len(FORMAT) + 4
-        mark, content = content[:start], content[start:]
-        if mark != FORMAT + crc32(content).to_bytes(4):
+        if view[:start] != FORMAT + crc32(view[start:]).to_bytes(4):
             raise ValueError(
-                f"content must be what to_bytes of this version wrote, got {mark!r} before "
-                f"{len(content):,} bytes with another checksum"
+                f"content must be what to_bytes of this version wrote, got {content[:start]!r} "
+                f"before {len(content):,} bytes with another checksum"
             )
-        line, _, _ = content.partition(b"\n")
-        header = json.loads(line)
+        end = content.index(b"\n", start)
+        header = json.loads(content[start:end])
         state = cls(Settings.from_document(header["settings"]))
         for name in PLAIN:
             setattr(state, name, header[name])
         state.kinds = Counter(state.kinds)
         state.places = {name: place for place, name in enumerate(state.arms)}
-        view = memoryview(content)[len(line) + 1 :]
+        view = view[end + 1 :]
 
         def take(type_code: str, length: int) -> array[int]:
             nonlocal view
