@@ -1,8 +1,11 @@
-"""A browser; property tests that have the same examples in every run, and any time to compile."""
+"""What tests share: a browser, a small disk, a PostgreSQL, and how property tests are run."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +13,8 @@ from hypothesis import Phase, settings
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
+
+    from benchmarks.postgres import Postgres
 
 settings.register_profile("fallow", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fallow")
@@ -26,3 +31,36 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
     with open_browser(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    mounted = subprocess.run(mount, capture_output=True, text=True)
+    if mounted.returncode != 0:  # only root may, and not everywhere
+        pytest.skip(f"a disk of its own cannot be mounted here: {mounted.stderr}")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """Return a server of PostgreSQL for all tests that need one."""
+    from benchmarks.postgres import is_installed, run_postgres  # needs an extra
+
+    if not is_installed():
+        pytest.skip("there is no PostgreSQL: install postgresql")
+    with run_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Let threads take turns as often as can be."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)

@@ -6,7 +6,9 @@ import asyncio
 import http.client
 import json
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,7 +152,8 @@ def write_tokens(folder: Path) -> Path:
 @contextmanager
 def served(folder: Path, *options: object) -> Iterator[Process]:
     """Run `fallow serve` on a free port until the end."""
-    words = ["serve", "--port", 0, "--token-file", write_tokens(folder), *options]
+    store = [] if "--store" in options else ["--store", "memory:"]
+    words = ["serve", "--port", 0, "--token-file", write_tokens(folder), *store, *options]
     process = subprocess.Popen(
         command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -164,3 +167,62 @@ def served(folder: Path, *options: object) -> Iterator[Process]:
         if process.poll() is None:
             process.kill()
         process.communicate(timeout=PATIENCE)
+
+
+class Load(threading.Thread):
+    """A client that decides and reports until its service is gone, and knows what was answered."""
+
+    def __init__(self, process: Process, name: str) -> None:
+        super().__init__(daemon=True)
+        self._connection, self._client = process.connect(), name
+        self.decided: list[str] = []
+        self.rewarded: list[str] = []
+        self.failures = 0
+        self.start()
+
+    def run(self) -> None:
+        """Go on."""
+        try:
+            while True:
+                user = {"user": f"{self._client} {len(self.decided) % 5}"}
+                identity = self._answer("/v1/campaigns/morning/decisions", user)["id"]
+                self.decided.append(identity)
+                self._answer(f"/v1/decisions/{identity}/feedback", {"reward": 0.5})
+                self.rewarded.append(identity)
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+
+    def _answer(self, path: str, body: Any) -> Any:
+        """Ask until the store works."""
+        while True:
+            answer = ask_over(self._connection, "POST", path, body)
+            if answer.status != 503:
+                assert answer.status in (200, 201), answer
+                return answer.json
+            self.failures += 1
+            time.sleep(0.05)
+
+
+def wait_for_rewards(loads: Sequence[Load], more: int) -> None:
+    """Wait until so many more rewards were acknowledged."""
+    until = time.monotonic() + PATIENCE
+    wanted = more + sum(len(load.rewarded) for load in loads)
+    while sum(len(load.rewarded) for load in loads) < wanted:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def check_log(process: Process, loads: Sequence[Load]) -> bytes:
+    """Check that all that was acknowledged is there once, and little else; return the log."""
+    log = process.ask("GET", "/v1/campaigns/morning/log").body
+    events = [json.loads(line) for line in log.splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    decided = [event["id"] for event in events if event["kind"] == "decision"]
+    rewarded = [event["id"] for event in events if event["kind"] == "feedback"]
+    assert len(set(rewarded)) == len(rewarded)
+    assert {each for load in loads for each in load.decided} <= set(decided)
+    assert {each for load in loads for each in load.rewarded} <= set(rewarded)
+    # Of each client one request, and each that failed, may have been kept and not answered.
+    answered = sum(len(load.decided) + len(load.rewarded) for load in loads)
+    assert len(events) - answered <= len(loads) + sum(load.failures for load in loads)
+    return log

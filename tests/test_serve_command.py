@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import ssl
 import subprocess
-import threading
 import time
-from http.client import HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
 
 import pytest
-from helpers import command, runner
-from service_helpers import PATIENCE, SETTINGS, Process, ask_over, served, write_tokens
+from helpers import ROOT, command, runner
+from service_helpers import (
+    PATIENCE,
+    SECRETS,
+    SETTINGS,
+    Load,
+    Process,
+    ask_over,
+    check_log,
+    served,
+    wait_for_rewards,
+    write_tokens,
+)
 
 from fallow.cli import app
 from fallow.live.service.protocol import MOST_BYTES
+from fallow.live.service.tokens import ADMIN
 
 pytestmark = pytest.mark.slow
 GRACE = 2.0
@@ -27,7 +39,8 @@ GRACE = 2.0
 
 def _refused(*words: object) -> str:
     """Return the one line that a command refuses with."""
-    result = runner.invoke(app, ["serve", *map(str, words)])
+    store = [] if "--store" in words or not words else ["--store", "memory:"]
+    result = runner.invoke(app, ["serve", *store, *map(str, words)])
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1
     return result.stderr
@@ -35,6 +48,7 @@ def _refused(*words: object) -> str:
 
 def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
     assert "--token-file must be given" in _refused()
+    assert "--token-file must be given" in _refused("--store", "memory:")
     path = tmp_path / "tokens"
     assert "could not be read" in _refused("--token-file", path)
     path.write_text("")
@@ -55,7 +69,7 @@ def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
 def test_it_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     tokens = ("--token-file", write_tokens(tmp_path))
     assert "store must be" in _refused(*tokens, "--store", "oracle:x")
-    assert "rate must be" in _refused(*tokens, "--rate", -1)
+    assert "--rate must be" in _refused(*tokens, "--rate", -1)
     assert "--key" in _refused(*tokens, "--cert", tmp_path / "cert.pem")
     pem = tmp_path / "empty.pem"
     pem.touch()
@@ -83,6 +97,22 @@ def test_it_serves_the_demo() -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_the_documented_calls_work(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+    (script,) = re.findall("```sh\n(.*?)```", page, flags=re.DOTALL)
+    with served(tmp_path) as process:
+        (tmp_path / "tokens").write_text(SECRETS[ADMIN])
+        script = script.replace("http://127.0.0.1:8321", process.address)
+        result = subprocess.run(
+            ["sh", "-ec", script], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
+        )
+        made, decided, told, seen = map(json.loads, result.stdout.splitlines())
+    assert made["arms"] == ["hymn", "waltz", "polka"]
+    assert decided["id"] == "morning-1"
+    assert told == {"status": "applied"}
+    assert seen["counts"]["feedback"] == 1
 
 
 def test_over_tls(tmp_path: Path) -> None:
@@ -127,47 +157,21 @@ def test_what_is_no_http_is_refused_in_json(tmp_path: Path) -> None:
         assert process.ask("GET", "/healthz").status == 200
 
 
-class Load(threading.Thread):
-    """A client that decides and reports, and remembers what was acknowledged."""
-
-    def __init__(self, process: Process, number: int) -> None:
-        super().__init__(daemon=True)
-        self._connection, self._number = process.connect(), number
-        self.decided: list[str] = []
-        self.rewarded: list[str] = []
-
-    def run(self) -> None:
-        """Go on until the service ends."""
-        path = "/v1/campaigns/morning/decisions"
-        try:
-            while True:
-                user = {"user": f"user {self._number} {len(self.decided) % 5}"}
-                identity = ask_over(self._connection, "POST", path, user).json["id"]
-                self.decided.append(identity)
-                feedback = f"/v1/decisions/{identity}/feedback"
-                ask_over(self._connection, "POST", feedback, {"reward": 0.5})
-                self.rewarded.append(identity)
-        except (OSError, HTTPException):
-            return
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_nothing_acknowledged_is_lost(tmp_path: Path, number: signal.Signals) -> None:
     options = ("--store", f"sqlite:///{tmp_path}/events.db")
     with served(tmp_path, *options) as process:
         assert process.ask("PUT", "/v1/campaigns/morning", SETTINGS).status == 201
-        streams = [process.connect() for _ in range(3)]
-        for stream in streams:
+        streams: list[HTTPResponse | HTTPConnection] = []
+        for _ in range(3):
+            connection = process.connect()
             headers = {"Authorization": f"Bearer {write_tokens(tmp_path).read_text().split()[0]}"}
-            stream.request("GET", "/v1/campaigns/morning/stream", headers=headers)
-            assert stream.getresponse().readline().startswith(b"data: ")
-        loads = [Load(process, number) for number in range(8)]
-        for load in loads:
-            load.start()
-        until = time.monotonic() + PATIENCE
-        while sum(len(load.rewarded) for load in loads) < 500:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+            connection.request("GET", "/v1/campaigns/morning/stream", headers=headers)
+            response = connection.getresponse()
+            assert response.readline().startswith(b"data: ")
+            streams += [response, connection]
+        loads = [Load(process, f"client {number}") for number in range(8)]
+        wait_for_rewards(loads, 500)
         begun = time.monotonic()
         os.kill(process.process.pid, number)
         code = process.process.wait(PATIENCE)
@@ -181,15 +185,4 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path, number: signal.Signals) ->
         assert process.process.stderr is not None
         assert process.process.stderr.read() == ""
     with served(tmp_path, *options) as process:
-        lines = process.ask("GET", "/v1/campaigns/morning/log").body.splitlines()
-        events = [json.loads(line) for line in lines]
-        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-        decided = [event["id"] for event in events if event["kind"] == "decision"]
-        rewarded = [event["id"] for event in events if event["kind"] == "feedback"]
-        assert len(set(rewarded)) == len(rewarded)
-        assert {each for load in loads for each in load.decided} <= set(decided)
-        assert {each for load in loads for each in load.rewarded} <= set(rewarded)
-        # Of each client one request may have been kept and not answered.
-        assert len(decided) + len(rewarded) <= len(loads) + sum(
-            len(load.decided) + len(load.rewarded) for load in loads
-        )
+        check_log(process, loads)

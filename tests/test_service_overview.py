@@ -14,7 +14,7 @@ from service_helpers import PATIENCE, SETTINGS, Asked, serving
 from test_service import play
 
 from fallow.live.service.demo import NAME, Demo
-from fallow.live.service.driver import Hosted
+from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Overview
 from fallow.live.service.openapi import CALLS, document
 from fallow.live.service.overview import MOST_BUCKETS, overview_of

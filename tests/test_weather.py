@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,19 +22,6 @@ from fallow.studies.run import run
 from fallow.studies.summarize import summarize
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    mounted = subprocess.run(mount, capture_output=True, text=True)
-    if mounted.returncode != 0:  # only root may, and not everywhere
-        pytest.skip(f"a disk of its own cannot be mounted here: {mounted.stderr}")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def in_one_line(result: subprocess.CompletedProcess[str]) -> str:

@@ -3,13 +3,14 @@
 import fallow.signals  # noqa: F401, first: a command answers Ctrl-C while the rest is imported
 
 # isort: split
-from fallow import catalog, decay, learners, logs, planners, studies
+from fallow import catalog, decay, learners, live, logs, planners, studies
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.bayes_rotation import BayesRotation
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.learners.rotation import Rotation
+from fallow.live.campaign import Campaign
 from fallow.logs.log import Log
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
@@ -27,6 +28,7 @@ __all__ = [
     "BanditRanker",
     "BayesRotation",
     "Block",
+    "Campaign",
     "Instance",
     "Learner",
     "Log",
@@ -43,6 +45,7 @@ __all__ = [
     "decay",
     "gain",
     "learners",
+    "live",
     "logs",
     "optimal",
     "plan",

@@ -12,6 +12,7 @@ EXTRAS = {
     "matplotlib": "plot",
     "msgspec": "serve",
     "polars": "data",
+    "psycopg": "postgres",
     "rich": "cli",
     "starlette": "serve",
     "typer": "cli",

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from fallow import checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.terminal import print_line
 from fallow.extras import needed_by
-from fallow.live.stores import StoreError, open_store
 
 PORT = 8321
 
@@ -17,9 +17,9 @@ PORT = 8321
 @app.command("serve")
 def serve_command(
     store: Annotated[
-        str,
-        typer.Option(help="Where events are kept: memory:, sqlite:///FILE or postgresql://..."),
-    ] = "memory:",
+        str | None,
+        typer.Option(help="Where events are kept: sqlite:///FILE, postgresql://... or memory:."),
+    ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(help="Tokens, one a line: TOKEN, writer TOKEN or reader TOKEN."),
@@ -41,19 +41,24 @@ def serve_command(
         with needed_by("serve"):
             from fallow.live.service.serve import Place, serve
             from fallow.live.service.tokens import ADMIN, HOW, Token, read_tokens
+            from fallow.live.stores import StoreError, open_store
+        checks.not_negative("--rate", rate)
+        place = Place(host, port, cert, key)
+        if not demo and (store is None or token_file is None):
+            raise ValueError(
+                f"--store and --token-file must be given, or --demo, got neither; for tokens, {HOW}"
+            )
         fragment = ""
         if token_file is not None:
             tokens = read_tokens(token_file, rate)
-        elif demo:
+        else:
             secret = secrets.token_hex(16)
             tokens, fragment = [Token(secret.encode(), ADMIN, rate)], f"/#token={secret}"
-        else:
-            raise ValueError(f"--token-file must be given, or --demo, got neither; {HOW}")
 
         def say(address: str) -> None:
             print_line(f"serving {address}{fragment}")
 
         try:
-            serve(open_store(store, durable), tokens, Place(host, port, cert, key), say, demo)
+            serve(open_store(store or "memory:", durable), tokens, place, say, demo)
         except StoreError as error:
             raise ValueError(str(error)) from error

@@ -1,7 +1,7 @@
 """Live decisions: campaigns, where their events are kept, and the service."""
 
 from fallow.live.campaign import Campaign
-from fallow.live.desk import Decision
+from fallow.live.decision import Decision
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.stores import StoreError
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fallow.frames import frame
-from fallow.live.desk import Decision, Desk
+from fallow.live.decision import Decision
+from fallow.live.desk import Desk
 from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
 from fallow.live.folding import find_campaign, load_state, make_campaign
 from fallow.live.planning import Planner
@@ -276,17 +277,18 @@ def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, 
         first = first or number
         ref = event.ref or 0
         if event.kind == DECISION:
-            shown[number] = [event.user, event.at, event.arm, np.nan, event.propensity]
+            when = number if settings.clock == "rounds" else event.at
+            shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
         elif event.kind == FEEDBACK and ref in shown:
             shown[ref][3] = event.reward
         elif event.kind == CANCEL:
             shown.pop(ref, None)
     if not shown:
         raise ValueError("a log must have decisions that were shown, got none yet")
-    user, at, arm, reward, propensity = zip(*shown.values(), strict=True)
+    user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
     return Log(
         user=user,
-        time=at,
+        time=times,
         arm=arm,
         reward=reward,
         propensity=propensity if settings.explore > 0 else None,

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from fallow import checks
+from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.events import (
     ARM,
@@ -25,13 +25,11 @@ from fallow.live.events import (
     FEEDBACK,
     RETIRE,
     Event,
-    decision_id,
-    parse_decision_id,
 )
 from fallow.live.lookahead import Ages, Lookahead
 from fallow.live.policy import Policy
 from fallow.live.settings import MAX_USER
-from fallow.live.state import CANCELLED, CLOSED, State
+from fallow.live.state import CANCELLED, CLOSED, State, View
 
 STRETCH = 4
 """Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
@@ -41,45 +39,6 @@ PATIENCE, STALE = 16, 0.01
 """Decisions that a new policy may take, in all or as a share of those before."""
 ASKED = 64
 """Past requests whose answers are planned ahead."""
-
-
-class Decision(NamedTuple):
-    """What to show a user.
-
-    Attributes
-    ----------
-    id
-        To report the reward by.
-    arm
-        The arm to show, by name.
-    delay
-        Its delay, counted from 1 to the longest; one more is rested.
-    expected
-        What it is believed to pay, in [0, 1].
-    low, high
-        In between lie 95 % of the belief.
-    optimistic
-        What it may well pay; plans are made as if it did.
-    rewards
-        How many rewards of this arm at this delay are known, from all users.
-    """
-
-    id: str
-    arm: str
-    delay: int
-    expected: float
-    low: float
-    high: float
-    optimistic: float
-    rewards: int
-
-    @property
-    def reason(self) -> str:
-        """Why it was chosen, in words."""
-        return (
-            f"believed to pay {self.expected:.3f} ({self.low:.3f} to {self.high:.3f}) after "
-            f"{self.rewards:,} rewards, and planned with as if it paid {self.optimistic:.3f}"
-        )
 
 
 class Desk:
@@ -96,9 +55,13 @@ class Desk:
     def __init__(self, name: str, state: State) -> None:
         self.name = name
         self.state = state
-        self.policy = Policy(state.view())
+        self.policy = Policy(self.view())
         self._due_at: int | None = None
         self._asked: deque[tuple[bool, Ages]] = deque(maxlen=ASKED)
+
+    def view(self) -> View:
+        """Return what to plan from."""
+        return self.state.view()
 
     @property
     def is_due(self) -> bool:
@@ -126,11 +89,11 @@ class Desk:
     def plan_now(self) -> None:
         """Make a new policy, and decide by it."""
         self._due_at = None
-        self.policy = Policy(self.state.view())
+        self.policy = Policy(self.view())
 
     def plan(self) -> Callable[[], Policy]:
         """Return what makes a new policy from all there is now, in any thread, for `renew`."""
-        view, asked = self.state.view(), set(self._asked)
+        view, asked = self.view(), set(self._asked)
 
         def made() -> Policy:
             policy = Policy(view)
@@ -196,7 +159,7 @@ class Desk:
             float(belief.low[cell]),
             float(belief.high[cell]),
             float(belief.indices[cell]),
-            int(state.counts[cell]),
+            state.counts[cell[0]][cell[1]],
         )
 
     def feedback(self, number: int, reward: float, now: float) -> Event | None:
@@ -361,8 +324,3 @@ class Desk:
             Policy(trial.view())
         except ValueError as error:
             raise ConflictError(str(error)) from error
-
-
-def unknown_decision(identity: object) -> UnknownError:
-    """Return the error for an id that no decision has."""
-    return UnknownError(f"id must be that of a decision, got {checks.short(identity)}")

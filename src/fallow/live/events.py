@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from fallow.live.decision import decision_id
+
 DECISION = "decision"
 """An arm was chosen for a user."""
 FEEDBACK = "feedback"
@@ -76,28 +78,3 @@ class Event(NamedTuple):
         identity = None if number is None else decision_id(campaign, number)
         document = {"seq": seq, "kind": self.kind, "id": identity, **fields}
         return {name: value for name, value in document.items() if value is not None}
-
-
-def decision_id(campaign: str, number: int) -> str:
-    """Return the name of a decision by the number of its event.
-
-    Examples
-    --------
-    >>> decision_id("morning", 17)
-    'morning-17'
-    """
-    return f"{campaign}-{number}"
-
-
-def parse_decision_id(text: str) -> tuple[str, int] | None:
-    """Return the campaign and the number of a decision, or None if this names none.
-
-    Examples
-    --------
-    >>> parse_decision_id("morning-17")
-    ('morning', 17)
-    """
-    campaign, _, number = text.rpartition("-")
-    if not (number.isascii() and number.isdigit() and len(number) <= 18 and campaign):
-        return None
-    return campaign, int(number)

@@ -1,6 +1,7 @@
 """From a store to a state: the latest snapshot, and the events since."""
 
 import json
+from contextlib import suppress
 
 from fallow import checks
 from fallow.live.desk import Desk
@@ -11,12 +12,14 @@ from fallow.live.stores import Record, Store
 
 
 def load_state(store: Store, record: Record) -> State:
-    """Return the state of a campaign as of its last event."""
-    kept = store.snapshot(record.number)
-    if kept is None:
-        state = State(Settings.from_document(json.loads(record.settings)))
-    else:
-        state = State.from_bytes(kept[1])
+    """Return the state of a campaign as of its last event.
+
+    A snapshot that is damaged or of another version is left alone: all events are read instead.
+    """
+    state = State(Settings.from_document(json.loads(record.settings)))
+    if (kept := store.snapshot(record.number)) is not None:
+        with suppress(ValueError):
+            state = State.from_bytes(kept[1])
     for number, event in store.read(record.number, state.head):
         state.apply(number, event)
     return state

@@ -52,6 +52,7 @@ class Lookahead:
         self.reach = int(max(longest, waits.max(), limits.rounds.max(initial=0)))
         self.counts_all_pulls = bool((limits.pulls > 1).any())
         self._choices: dict[Ages, int] = {}
+        self._allowed: dict[Ages, list[int]] = {}
 
     def choose(self, ages: Ages) -> int:
         """Return the arm to show after such a past, -1 if the rules leave none."""
@@ -59,15 +60,21 @@ class Lookahead:
         return self._look_ahead(ages) if arm is None else arm
 
     def allowed(self, ages: Ages) -> list[int]:
-        """Return the arms that the rules allow after such a past."""
+        """Return the arms after which the rules can be kept, at such a past."""
         if not self._is_ruled:
             return list(self._place)
-        past, rested = self._past(ages), self._search.means.shape[1]
-        return sorted(
-            int(self._arms[arm])
-            for place, arm in enumerate(self._search.arms)
-            if allows(self._search.limits, Past(*map(np.copy, past)), rested, np.array([place]))
-        )
+        if ages not in self._allowed:
+            self._allowed[ages] = [arm for arm in self._place if self._leads_on(ages, arm)]
+        return self._allowed[ages]
+
+    def _leads_on(self, ages: Ages, arm: int) -> bool:
+        """Tell whether an arm may be pulled, and is not the way into a dead end."""
+        past, search = self._past(ages), self._search
+        pulls = np.flatnonzero(self._arms[search.arms] == arm)
+        if not pulls.size or not allows(search.limits, past, search.means.shape[1], pulls):
+            return False
+        rounds = LENGTHS * len(search.means[0])
+        return len(search.path(past, rounds, WIDTH)) == rounds  # the past has gone on
 
     def _look_ahead(self, ages: Ages) -> int:
         """Search from a past on, and remember the choices on the way."""
@@ -77,6 +84,7 @@ class Lookahead:
             return -1
         if len(self._choices) > MOST_KEPT:
             self._choices.clear()
+            self._allowed.clear()
         arms = self._arms[self._search.arms[path]].tolist()
         now = ages
         for arm in arms[: max(1, len(arms) - width // 2)]:

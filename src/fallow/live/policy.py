@@ -130,10 +130,11 @@ class Policy:
 
     def is_due(self, state: State, cell: tuple[int, int]) -> bool:
         """Tell whether decisions or rewards of a cell have grown so much that a new one is due."""
-        known = state.counts[cell]
+        arm, column = cell
+        known = state.counts[arm][column]
         return bool(
             known >= self._known_until[cell]
-            or known + state.waiting[cell] >= self._shown_until[cell]
+            or known + state.waiting[arm][column] >= self._shown_until[cell]
         )
 
 

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from fallow.live.settings import Settings
 
 UNIT = 2.0**32
 """Rewards are added up as whole numbers of 1 / UNIT, so that their order makes no difference."""
+FORMAT = b"fallow state 1\n"
+"""What a state as bytes begins with, before a checksum; another number for another layout."""
 OPEN, CLOSED, CANCELLED, DEFAULTED, EXPIRED = range(5)
 """What became of a decision: nothing yet, feedback, not shown, the default reward, or neither."""
 STEPS = 4
@@ -70,14 +73,15 @@ class State:
         self.arms: list[str] = []
         self.retired: list[bool] = []
         self.places: dict[str, int] = {}
-        self.counts = np.zeros((0, settings.columns), np.int64)
-        self.sums = self.counts.copy()
-        self.waiting = self.counts.copy()
+        # Lists, because one cell at a time changes.
+        self.counts: list[list[int]] = []
+        self.sums: list[list[int]] = []
+        self.waiting: list[list[int]] = []
         self.users: dict[str, int] = {}
         self.keys: dict[str, int] = {}
         self.kinds: Counter[str] = Counter()
         self.head = 0
-        self.gaps = np.zeros(CLASSES, np.int64)
+        self.gaps = [0] * CLASSES
         self.oldest = 0
         """The place of the first decision that may still be waited for."""
         # By decision, in the order of their numbers.
@@ -96,8 +100,8 @@ class State:
     def apply(self, number: int, event: Event) -> None:
         """Take in the next event."""
         self.head = number
-        self.kinds[event.kind] += 1
         kind = event.kind
+        self.kinds[kind] += 1
         if kind == DECISION:
             self._decide(number, event)
         elif kind in (FEEDBACK, DEFAULT):
@@ -131,8 +135,10 @@ class State:
         wait = self.settings.wait
         if wait is None:
             return
-        while self.oldest < len(self.at) and self.status[self.oldest] != OPEN:
-            self.oldest += 1
+        try:
+            self.oldest = self.status.index(OPEN, self.oldest)
+        except ValueError:
+            self.oldest = len(self.status)
         place = self.oldest
         while place < len(self.at) and self.at[place] + wait <= now:
             if self.status[place] == OPEN:
@@ -142,7 +148,7 @@ class State:
     @property
     def pace(self) -> float:
         """The median time in seconds between two decisions of a user, to a quarter of an octave."""
-        total = int(self.gaps.sum())
+        total = sum(self.gaps)
         if total == 0:
             return NO_GAPS
         middle = int(np.searchsorted(np.cumsum(self.gaps), (total + 1) // 2))
@@ -154,52 +160,53 @@ class State:
             self.settings,
             tuple(self.arms),
             tuple(self.retired),
-            self.counts.copy(),
-            self.sums.copy(),
-            self.waiting.copy(),
+            np.array(self.counts, np.int64),
+            np.array(self.sums, np.int64),
+            np.array(self.waiting, np.int64),
             self.pace,
         )
 
     def _decide(self, number: int, event: Event) -> None:
-        assert event.user is not None
-        assert event.arm is not None
-        assert event.delay is not None
+        _, at, _, user, name, delay, _, _, expected, key = event
+        assert user is not None
+        assert name is not None
+        assert delay is not None
         place = len(self.numbers)
-        previous = self.users.get(event.user, -1)
+        previous = self.users.get(user, -1)
         if previous >= 0:
-            gap = max(event.at - self.at[previous], SHORTEST_GAP)
+            gap = max(at - self.at[previous], SHORTEST_GAP)
             step = int(math.log2(gap / SHORTEST_GAP) * STEPS)
             self.gaps[min(step, CLASSES - 1)] += 1
-        self.users[event.user] = place
-        if event.key is not None:
-            self.keys[event.key] = place
-        arm, column = self.places[event.arm], event.delay - 1
+        self.users[user] = place
+        if key is not None:
+            self.keys[key] = place
+        arm, column = self.places[name], delay - 1
         self.numbers.append(number)
         self.arm.append(arm)
         self.column.append(column)
         self.previous.append(previous)
         self.turn.append(self.turn[previous] + 1 if previous >= 0 else 0)
-        self.at.append(event.at)
-        self.expected.append(math.nan if event.expected is None else event.expected)
+        self.at.append(at)
+        self.expected.append(math.nan if expected is None else expected)
         self.reward.append(math.nan)
         self.status.append(OPEN)
-        self.waiting[arm, column] += 1
+        self.waiting[arm][column] += 1
 
     def _close(self, place: int, event: Event) -> None:
         assert event.reward is not None
-        cell = self.arm[place], self.column[place]
+        arm, column = self.arm[place], self.column[place]
         if self.status[place] == DEFAULTED:
-            self.sums[cell] -= round(self.reward[place] * UNIT)
+            self.sums[arm][column] -= round(self.reward[place] * UNIT)
         else:
             self._stop_waiting(place)
-            self.counts[cell] += 1
-        self.sums[cell] += round(event.reward * UNIT)
+            self.counts[arm][column] += 1
+        self.sums[arm][column] += round(event.reward * UNIT)
         self.reward[place] = event.reward
         self.status[place] = CLOSED if event.kind == FEEDBACK else DEFAULTED
 
     def _stop_waiting(self, place: int) -> None:
         if self.status[place] == OPEN:
-            self.waiting[self.arm[place], self.column[place]] -= 1
+            self.waiting[self.arm[place]][self.column[place]] -= 1
 
     def _add_arm(self, name: str) -> None:
         if name in self.places:
@@ -208,39 +215,42 @@ class State:
         self.places[name] = len(self.arms)
         self.arms.append(name)
         self.retired.append(False)
-        for table in ("counts", "sums", "waiting"):
-            row = np.zeros((1, self.settings.columns), np.int64)
-            setattr(self, table, np.vstack([getattr(self, table), row]))
+        for table in (self.counts, self.sums, self.waiting):
+            table.append([0] * self.settings.columns)
 
     def to_bytes(self) -> bytes:
-        """Return the state as bytes: a line of JSON, then arrays."""
-        arrays = [*(getattr(self, name) for name in TABLES), *(getattr(self, n) for n in COLUMNS)]
+        """Return the state as bytes, the same for the same events: a line of JSON, then arrays."""
         header = {
             "settings": self.settings.document(),
-            "arms": self.arms,
-            "retired": self.retired,
             "users": list(self.users),
             "keys": list(self.keys),
-            "kinds": dict(self.kinds),
-            "head": self.head,
-            "oldest": self.oldest,
             "decisions": len(self.numbers),
+            **{name: getattr(self, name) for name in PLAIN},
         }
-        latest = array("q", self.users.values()), array("q", self.keys.values())
         line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
-        return line + b"".join(each.tobytes() for each in (*latest, *arrays))
+        latest = array("q", self.users.values()), array("q", self.keys.values())
+        columns = (getattr(self, name) for name in COLUMNS)
+        content = b"".join((line, *latest, *columns))
+        return FORMAT + crc32(content).to_bytes(4) + content
 
     @classmethod
     def from_bytes(cls, content: bytes) -> State:
         """Return the state that `to_bytes` wrote."""
-        line, _, _ = content.partition(b"\n")
-        header = json.loads(line)
+        view = memoryview(content)  # nothing is copied
+        start = len(FORMAT) + 4
+        if view[:start] != FORMAT + crc32(view[start:]).to_bytes(4):
+            raise ValueError(
+                f"content must be what to_bytes of this version wrote, got {content[:start]!r} "
+                f"before {len(content):,} bytes with another checksum"
+            )
+        end = content.index(b"\n", start)
+        header = json.loads(content[start:end])
         state = cls(Settings.from_document(header["settings"]))
-        state.arms, state.retired = header["arms"], header["retired"]
+        for name in PLAIN:
+            setattr(state, name, header[name])
+        state.kinds = Counter(state.kinds)
         state.places = {name: place for place, name in enumerate(state.arms)}
-        state.kinds = Counter(header["kinds"])
-        state.head, state.oldest = header["head"], header["oldest"]
-        view = memoryview(content)[len(line) + 1 :]
+        view = view[end + 1 :]
 
         def take(type_code: str, length: int) -> array[int]:
             nonlocal view
@@ -253,17 +263,11 @@ class State:
         for name in ("users", "keys"):
             names = header[name]
             setattr(state, name, dict(zip(names, take("q", len(names)), strict=True)))
-        cells = len(state.arms) * state.settings.columns
-        for name in TABLES:
-            length = CLASSES if name == "gaps" else cells
-            table: IntArray = np.frombuffer(take("q", length), np.int64).copy()
-            shaped = table if name == "gaps" else table.reshape(-1, state.settings.columns)
-            setattr(state, name, shaped)
         for name in COLUMNS:
             code = getattr(state, name).typecode
             setattr(state, name, take(code, header["decisions"]))
         return state
 
 
-TABLES = ("counts", "sums", "waiting", "gaps")
+PLAIN = ("arms", "retired", "kinds", "head", "counts", "sums", "waiting", "gaps")
 COLUMNS = ("numbers", "arm", "column", "previous", "turn", "at", "expected", "reward", "status")

@@ -136,9 +136,11 @@ class Fit:
         """Return the share lost at the first delay, as if the two cells were unrelated."""
         first, rested = self.means[arm, 0], self.means[arm, -1]
         mean, level = self.cells.means[arm, 0], self.cells.means[arm, -1]
+        error, of_level = self.cells.errors[arm, 0], self.cells.errors[arm, -1]
         if not (rested > 0 and level > 0):
             return Interval(np.nan, np.nan, np.nan)
-        error, of_level = self.cells.errors[arm, 0], self.cells.errors[arm, -1]
+        if not np.isfinite(error + of_level):
+            return Interval(float(1 - first / rested), -np.inf, np.inf)
         half_width = NORMAL * float(np.hypot(error, of_level * mean / level) / level)
         drop = float(1 - mean / level)
         return Interval(float(1 - first / rested), drop - half_width, drop + half_width)

@@ -24,6 +24,8 @@ PARQUET = b"PAR1"
 """How such a file begins."""
 LOOKED_AT = 10_000
 """Rows that tell what the columns of a text file hold."""
+EVENT = {"seq", "kind", "id", "user", "arm", "reward", "at"}
+"""Columns by which the log of a live campaign is known."""
 DATE = r"^\d{4}-\d{2}-\d{2}([T ]|$)"
 """How dates that are text begin; nobody knows whether 01/02 is in January or in February."""
 
@@ -75,7 +77,7 @@ def _collect(path: Path, columns: Mapping[str, str]) -> DataFrame:
     """Return columns by what they hold, those of users and arms as categories."""
     import polars
 
-    lazy = _scan(path, columns)
+    lazy = _plays(_scan(path, columns))
     schema = lazy.collect_schema()
     header = schema.names()
     if path.suffix == ".csv" and len(header) == 1 and re.search("[;\t|]", header[0]):
@@ -117,6 +119,20 @@ def _scan(path: Path, columns: Mapping[str, str]) -> LazyFrame:
         elif path.suffix == ".csv":
             better[name] = polars.String()
     return scan(path, infer_schema_length=LOOKED_AT, schema_overrides=better)
+
+
+def _plays(lazy: LazyFrame) -> LazyFrame:
+    """Return one row a play, where rows are the events of a live campaign: see docs/http.md."""
+    import polars
+
+    if not set(lazy.collect_schema()) >= EVENT:
+        return lazy
+    kind = polars.col("kind")
+    rewards = lazy.filter(kind == "feedback").select("id", "reward")
+    cancelled = lazy.filter(kind == "cancel").select("id")
+    shown = lazy.filter(kind == "decision").drop("reward").join(cancelled, on="id", how="anti")
+    plays = shown.join(rewards, on="id", how="left")
+    return plays.sort("seq").with_columns(time="at")
 
 
 def _column(argument: str, name: str, kind: DataType) -> Expr:

@@ -17,9 +17,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope
 
 from fallow import checks
+from fallow.live.decision import decision_id
 from fallow.live.errors import ConflictError
-from fallow.live.events import Event, decision_id
-from fallow.live.service.driver import Done, Driver, Hosted
+from fallow.live.events import Event
+from fallow.live.service.driver import Done, Driver
+from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,
@@ -104,7 +106,8 @@ class Calls:
     async def decide(self, name: str, body: bytes) -> tuple[int, bytes]:
         """Decide for a user."""
         asked = _decision_body(body)
-        decision, is_new = await self._decision(await self._driver.campaign(name), asked)
+        hosted = self._driver.hosted.get(name) or await self._driver.campaign(name)
+        decision, is_new = await self._decision(hosted, asked)
         return 201 if is_new else 200, encode(decision)
 
     async def feedback(self, identity: str, body: bytes) -> tuple[int, bytes]:
@@ -197,11 +200,11 @@ class Calls:
         return await self._done(hosted, lambda: hosted.desk.cancel(number, time.time()))
 
     async def _add_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), request.path_params["arm"]
+        hosted, arm = await self._campaign(request), _arm(request)
         return await self._done(hosted, lambda: hosted.desk.add_arm(arm, time.time()))
 
     async def _retire_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), request.path_params["arm"]
+        hosted, arm = await self._campaign(request), _arm(request)
         return await self._done(hosted, lambda: hosted.desk.retire_arm(arm, time.time()))
 
     async def _done(self, hosted: Hosted, request: Callable[[], Event | None]) -> Response:
@@ -219,7 +222,7 @@ class Calls:
     async def _metrics(self, _request: Request) -> Response:
         campaigns = self._driver.hosted.values()
         now = time.monotonic()
-        waiting = sum(int(hosted.desk.state.waiting.sum()) for hosted in campaigns)
+        waiting = sum(hosted.open for hosted in campaigns)
         age = max((now - hosted.planned_at for hosted in campaigns), default=0.0)
         text = self._driver.metrics.text(
             {
@@ -269,6 +272,12 @@ async def read_body(receive: Receive) -> bytes:
     if len(body) > MOST_BYTES:
         raise HTTPException(413, f"a body must have at most {MOST_BYTES:,} bytes, got more")
     return body
+
+
+def _arm(request: Request) -> str:
+    """Return the arm in an address, of which Starlette would leave out a last line break."""
+    path: str = request.scope["path"]
+    return path.partition("/arms/")[2]
 
 
 def _json(content: Any, status: int = 200) -> Response:

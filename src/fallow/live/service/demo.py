@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 from fallow.live.events import Event
-from fallow.live.service.driver import Done, Driver, Hosted
+from fallow.live.service.driver import Done, Driver
+from fallow.live.service.hosted import Hosted
 from fallow.live.settings import Settings
 
 NAME = "demo"

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+from fallow.live.decision import parse_decision_id, unknown_decision
 from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
-from fallow.live.events import FEEDBACK, Claim, Event, parse_decision_id
+from fallow.live.events import Event
 from fallow.live.folding import load_state, make_campaign
+from fallow.live.service.hosted import Hosted
 from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
@@ -31,41 +32,6 @@ TICK = 1.0
 """Seconds after which overdue feedback and other processes' events are looked for."""
 
 T = TypeVar("T")
-
-
-class Hosted:
-    """A campaign that is served.
-
-    Attributes
-    ----------
-    number
-        What the store calls it.
-    desk
-        What answers.
-    claims
-        What events that are being kept are about, and when they are.
-    feedback_seconds
-        How long the latest feedback took to come.
-    planning
-        The making of a new policy, if it is under way.
-    planned_at
-        When the policy was made, by the monotonic clock.
-    """
-
-    def __init__(self, number: int, desk: Desk) -> None:
-        self.number, self.desk = number, desk
-        self.claims: dict[Claim, asyncio.Future[int | None]] = {}
-        self.feedback_seconds: deque[float] = deque(maxlen=999)
-        self.planned_at = time.monotonic()
-        self.planning: asyncio.Task[None] | None = None
-        self.snapshot_at = desk.state.head
-
-    def apply(self, number: int, event: Event) -> None:
-        """Take in an event that was kept."""
-        self.desk.apply(number, event)
-        if event.kind == FEEDBACK:
-            state = self.desk.state
-            self.feedback_seconds.append(event.at - state.at[state.place(event.ref)])
 
 
 class Done(NamedTuple):
@@ -162,7 +128,7 @@ class Driver:
         """Return the campaign and the number of a decision."""
         parsed = parse_decision_id(identity)
         if parsed is None:
-            raise UnknownError(f"id must be that of a decision, got {identity!r}")
+            raise unknown_decision(identity)
         return await self.campaign(parsed[0]), parsed[1]
 
     async def create(self, name: str, settings: Settings) -> bool:
@@ -305,19 +271,28 @@ class Driver:
         """Look for overdue feedback and for events of other processes, for ever."""
         while True:
             await asyncio.sleep(TICK)
-            for hosted in list(self.hosted.values()):
-                waits = [self._queued(hosted, None)] if self._store.shared else []
+            waits = []
+            try:
+                heads = await self._load_new() if self._store.shared else {}
+            except StoreError as error:
+                self.failure, heads = str(error), {}
+            for name, hosted in self.hosted.items():
+                if heads.get(name, 0) > hosted.desk.state.head:
+                    waits.append(self._queued(hosted, None))
                 for event in list(hosted.desk.late(time.time())):
                     if self._is_instant:
                         self._keep_now(hosted, event)
                     elif hosted.claims.keys().isdisjoint(event.claims):
                         waits.append(self._queued(hosted, event))
-                await asyncio.gather(*waits, return_exceptions=True)
+            await asyncio.gather(*waits, return_exceptions=True)
 
-    async def _load_new(self) -> None:
-        for record in await self.use_store(self._store.campaigns):
+    async def _load_new(self) -> dict[str, int]:
+        """Load campaigns that others made; return the last event of each."""
+        records = await self.use_store(self._store.campaigns)
+        for record in records:
             if record.name not in self.hosted:
                 await self._load(record)
+        return {record.name: record.head for record in records}
 
     async def _load(self, record: Record) -> None:
         state = await self.use_store(load_state, self._store, record)

@@ -10,7 +10,7 @@ import numpy as np
 from fallow.arrays import BoolArray, FloatArray
 from fallow.live.events import CANCEL, DEFAULT, FEEDBACK
 from fallow.live.policy import Belief
-from fallow.live.service.driver import Hosted
+from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Arm, Bucket, Cell, Counts, Line, Overview
 from fallow.live.settings import Settings
 from fallow.live.state import OPEN, State, View
@@ -35,7 +35,7 @@ def line_of(hosted: Hosted) -> Line:
         state.retired.count(False),
         len(state.users),
         len(state.numbers),
-        int(state.waiting.sum()),
+        hosted.open,
     )
 
 
@@ -50,7 +50,7 @@ def overview_of(hosted: Hosted, now: float) -> tuple[View, Overview]:
             events=state.head,
             users=len(state.users),
             decisions=len(state.numbers),
-            open=int(state.waiting.sum()),
+            open=hosted.open,
             late=_late(hosted, now),
             feedback=state.kinds[FEEDBACK],
             cancelled=state.kinds[CANCEL],

@@ -11,24 +11,17 @@ class Protocol(HttpToolsProtocol):
     """Refuses headers that do not end, and in JSON what is no HTTP."""
 
     _unfinished = 0
-    """Bytes that came since headers were complete, or some of a body."""
+    """Bytes that came since headers began."""
 
     def data_received(self, data: bytes) -> None:
         """Take in what came."""
-        self._unfinished += len(data)
         super().data_received(data)
+        if self.cycle is not None and self.cycle.scope is self.scope:
+            self._unfinished = 0  # the headers of the latest request are complete
+            return
+        self._unfinished += len(data)
         if self._unfinished > MOST_BYTES and not self.transport.is_closing():
             self.send_400_response("")
-
-    def on_headers_complete(self) -> None:
-        """Take in headers."""
-        self._unfinished = 0
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        """Take in some of the body, which has a limit of its own."""
-        self._unfinished = 0
-        super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """Refuse a request, and close the connection."""

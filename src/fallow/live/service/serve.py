@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,18 @@ class Place:
     port: int
     cert: Path | None = None
     key: Path | None = None
+
+    def __post_init__(self) -> None:
+        if (self.cert is None) != (self.key is None):
+            raise ValueError("--cert and --key must both be given, or neither, got one of them")
+        if self.cert is not None:
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.cert, self.key)
+            except OSError as error:
+                raise ValueError(
+                    f"--cert and --key must be PEM files, a certificate and its private key, got "
+                    f"{self.cert} and {self.key}: {error.strerror or error}"
+                ) from None
 
     @contextmanager
     def bound(self) -> Iterator[tuple[socket.socket, str]]:

@@ -57,7 +57,10 @@ def find_token(tokens: list[Token], secret: bytes) -> Token | None:
 
 
 def read_tokens(path: Path, rate: float) -> list[Token]:
-    """Return the tokens in a file: `TOKEN`, or `reader TOKEN`, `writer TOKEN`, `admin TOKEN`."""
+    """Return the tokens in a file: `TOKEN`, or `reader TOKEN`, `writer TOKEN`, `admin TOKEN`.
+
+    Lines that begin with # are left out.
+    """
     try:
         with path.open(encoding="utf-8") as file:
             if (mode := path.stat().st_mode & 0o077) != 0:
@@ -70,18 +73,19 @@ def read_tokens(path: Path, rate: float) -> list[Token]:
         raise ValueError(f"{path} must be text in UTF-8, got other bytes; {HOW}") from None
     except OSError as error:
         raise ValueError(f"{path} could not be read: {error.strerror}; {HOW}") from None
-    tokens = []
-    for number, line in enumerate(lines, 1):
-        *role, secret = line.split() or [""]
-        if secret and not secret.startswith("#"):
-            tokens.append(_token(f"line {number} of {path}", role, secret, rate))
+    tokens = [
+        _token(f"line {number} of {path}", line, rate)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.startswith("#")
+    ]
     if not tokens:
         raise ValueError(f"{path} must hold a token, got none; {HOW}")
     return tokens
 
 
-def _token(where: str, role: list[str], secret: str, rate: float) -> Token:
-    """Return a token; no error shows any of it."""
+def _token(where: str, line: str, rate: float) -> Token:
+    """Return the token of a line; no error shows any of it."""
+    *role, secret = line.split()
     if len(role) > 1 or (role and role[0] not in ROLES):
         raise ValueError(f"{where} must be TOKEN, or {', '.join(ROLES)} and a TOKEN, got neither")
     if not (SHORTEST <= len(secret) <= LONGEST and secret.isascii() and secret.isprintable()):

@@ -9,7 +9,8 @@ from typing import Any
 from fallow.live.campaign import log_of
 from fallow.live.events import Event
 from fallow.live.policy import Policy
-from fallow.live.service.driver import Driver, Hosted
+from fallow.live.service.driver import Driver
+from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Overview, PlanAnswer, Rest
 from fallow.live.service.overview import cells_of, overview_of
 from fallow.live.settings import Settings

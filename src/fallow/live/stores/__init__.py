@@ -6,15 +6,26 @@ or removes an event.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from fallow import checks
 from fallow.live.events import Event
 
+VERSION = 1
+"""Of the tables; a store of a newer version is refused."""
+FIELDS = ", ".join(f'"{field}"' for field in Event._fields)
+"""The columns of an event; "user" is a word of SQL."""
+PAGE = 1000
+"""Events that are read at once, so that reading does not keep appending waiting."""
+
 
 class StoreError(Exception):
-    """Events could not be kept or read, and why; none of the batch was kept."""
+    """Events could not be kept or read, and why.
+
+    Nothing of a batch was kept. Only where the connection to PostgreSQL is lost may it have been;
+    then its events come as news of the next one, as those of other processes do.
+    """
 
 
 class Record(NamedTuple):
@@ -27,7 +38,10 @@ class Record(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Events of one campaign that are to be kept, made by someone who knows all up to `head`."""
+    """Events of one campaign that are to be kept, made by someone who knows all up to `head`.
+
+    No two of them claim the same thing.
+    """
 
     campaign: int
     head: int
@@ -47,9 +61,10 @@ class Kept(NamedTuple):
 
 
 class Store(Protocol):
-    """Keeps the events of campaigns.
+    """Keeps the events of campaigns. Any thread may call it.
 
-    Used by one thread at a time. `shared` says whether other processes may append, too.
+    `shared` says whether other processes may append, too. One that does not append hears of their
+    events by `campaigns`, whose heads have grown, and `read` behind the head that it knows.
     """
 
     shared: bool
@@ -63,11 +78,17 @@ class Store(Protocol):
         ...
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
-        """Keep events, all in one transaction, and return when they are safe."""
+        """Keep events, all in one transaction, and return when they are safe.
+
+        No two batches are of the same campaign.
+        """
         ...
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
-        """Yield a campaign's events behind a number, oldest first."""
+        """Yield a campaign's events behind a number, oldest first; numbers have no gap.
+
+        Events that are appended meanwhile are yielded, too.
+        """
         ...
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
@@ -129,3 +150,17 @@ def numbered(head: int, events: Sequence[Event], news: Sequence[tuple[int, Event
             head += 1
             numbers.append(head)
     return Kept(news, numbers)
+
+
+def paged(page: Callable[[int], list[tuple[Any, ...]]], after: int) -> Iterator[tuple[int, Event]]:
+    """Yield events from pages, each the rows behind a number: the next number, and the fields."""
+    while rows := page(after):
+        last = after + len(rows)
+        if rows[-1][0] != last:
+            raise StoreError(
+                f"events must be numbered without a gap, got {last - len(rows)} and then up to "
+                f"{rows[-1][0]} in {len(rows)} rows; the store is damaged, restore it from a copy"
+            )
+        for row in rows:
+            yield row[0], Event._make(row[1:])
+        after = last

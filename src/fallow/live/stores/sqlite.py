@@ -5,25 +5,50 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
+from typing import Any
 
 from fallow.live.events import Event
-from fallow.live.stores import Batch, Kept, Record, StoreError, numbered
+from fallow.live.stores import (
+    FIELDS,
+    PAGE,
+    VERSION,
+    Batch,
+    Kept,
+    Record,
+    StoreError,
+    numbered,
+    paged,
+)
 
-SCHEMA = """
-CREATE TABLE campaigns (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings TEXT NOT NULL
-);
-CREATE TABLE events (
-    campaign INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL,
-    ref INTEGER, user TEXT, arm TEXT, delay INTEGER, propensity REAL, reward REAL, expected REAL,
-    key TEXT, PRIMARY KEY (campaign, seq)
-) WITHOUT ROWID;
-CREATE TABLE snapshots (
-    campaign INTEGER PRIMARY KEY, seq INTEGER NOT NULL, content BLOB NOT NULL
-);
-PRAGMA user_version = 1;
-"""
+APPLICATION = int.from_bytes(b"flow")
+"""What marks a database as one of these."""
+SCHEMA = (
+    "CREATE TABLE campaigns (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+    "settings TEXT NOT NULL)",
+    'CREATE TABLE events (campaign INTEGER NOT NULL, seq INTEGER NOT NULL, "kind" TEXT NOT NULL, '
+    '"at" REAL NOT NULL, "ref" INTEGER, "user" TEXT, "arm" TEXT, "delay" INTEGER, '
+    '"propensity" REAL, "reward" REAL, "expected" REAL, "key" TEXT, PRIMARY KEY (campaign, seq)) '
+    "WITHOUT ROWID",
+    "CREATE TABLE snapshots (campaign INTEGER PRIMARY KEY, seq INTEGER NOT NULL, "
+    "content BLOB NOT NULL)",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
 INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
+CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number) FROM campaigns ORDER BY number"
+READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
+WHAT_TO_DO = {
+    sqlite3.SQLITE_BUSY: "another process has it open; end that one, or take another file, "
+    "or PostgreSQL for several processes",
+    sqlite3.SQLITE_CANTOPEN: "it must be a file in a folder that is there and can be written to",
+    sqlite3.SQLITE_CORRUPT: "restore it from a copy; 'sqlite3 FILE .recover' saves what it can",
+    sqlite3.SQLITE_FULL: "free some space and try again",
+    sqlite3.SQLITE_IOERR: "it and its folder must be writable, and the disk in order",
+    sqlite3.SQLITE_NOTADB: "take another file",
+    sqlite3.SQLITE_READONLY: "it and its folder must be writable",
+}
 
 
 class SQLiteStore:
@@ -41,35 +66,70 @@ class SQLiteStore:
 
     def __init__(self, path: str, durable: bool) -> None:
         self._path = path
+        self._lock = Lock()
         with self._explained("opened"):
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            execute = self._connection.execute
-            execute("PRAGMA locking_mode = EXCLUSIVE")
-            execute("PRAGMA journal_mode = WAL")
-            execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            if execute("PRAGMA user_version").fetchone()[0] == 0:
-                self._connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-            self._heads = dict(execute("SELECT campaign, max(seq) FROM events GROUP BY campaign"))
+            self._connection = sqlite3.connect(
+                path, timeout=0, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._set_up(durable)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _set_up(self, durable: bool) -> None:
+        execute = self._connection.execute
+        execute("PRAGMA locking_mode = EXCLUSIVE")  # kept until the end, even that of kill -9
+        with self._transaction("EXCLUSIVE"):
+            ((application,),) = execute("PRAGMA application_id")
+            ((version,),) = execute("PRAGMA user_version")
+            ((tables,),) = execute("SELECT count(*) FROM sqlite_master")
+            if application == version == tables == 0:
+                for statement in SCHEMA:
+                    execute(statement)
+            elif application != APPLICATION:
+                raise StoreError(
+                    f"{self._path} must be a store of fallow, got a database of something else; "
+                    "take another file"
+                )
+            elif version > VERSION:
+                raise StoreError(
+                    f"{self._path} must be a store of version {VERSION} or older, got {version}; "
+                    "install a newer fallow"
+                )
+        execute("PRAGMA journal_mode = WAL")
+        execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
 
     @contextmanager
     def _explained(self, done: str) -> Iterator[None]:
         try:
-            yield
+            with self._lock:
+                yield
         except sqlite3.Error as error:
-            raise StoreError(f"{self._path} could not be {done}: {error}") from error
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            advice = f"; {WHAT_TO_DO[code]}" if code in WHAT_TO_DO else ""
+            raise StoreError(f"{self._path} could not be {done}: {error}{advice}") from error
+
+    @contextmanager
+    def _transaction(self, kind: str) -> Iterator[None]:
+        self._connection.execute(f"BEGIN {kind}")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
 
     def campaigns(self) -> list[Record]:
         """Return all campaigns, oldest first."""
         with self._explained("read"):
-            rows = self._connection.execute("SELECT * FROM campaigns ORDER BY number").fetchall()
-        return [
-            Record(number, name, settings, self._heads.get(number, 0))
-            for number, name, settings in rows
-        ]
+            rows = self._connection.execute(CAMPAIGNS).fetchall()
+        return [Record(*row) for row in rows]
 
     def create(self, name: str, settings: str) -> Record:
         """Return the campaign of this name, and make it if there is none."""
-        with self._explained("written to"):
+        with self._explained("written to, and nothing was kept"):
             self._connection.execute(
                 "INSERT OR IGNORE INTO campaigns (name, settings) VALUES (?, ?)", (name, settings)
             )
@@ -77,35 +137,26 @@ class SQLiteStore:
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
         """Keep events, all in one transaction."""
-        kept, rows = [], []
-        heads = dict(self._heads)
-        for campaign, _, events in batches:
-            head = heads.get(campaign, 0)
-            kept.append(numbered(head, events, ()))
-            rows += [(campaign, seq, *event) for seq, event in enumerate(events, head + 1)]
-            heads[campaign] = head + len(events)
-        with self._explained("written to"):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
+        kept = []
+        with (
+            self._explained("written to, and nothing of the batch was kept"),
+            self._transaction("IMMEDIATE"),
+        ):
+            for campaign, _, events in batches:
+                ((head,),) = self._connection.execute(HEAD + "?", (campaign,))
+                rows = ((campaign, seq, *event) for seq, event in enumerate(events, head + 1))
                 self._connection.executemany(INSERT, rows)
-                self._connection.execute("COMMIT")
-            except sqlite3.Error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-        self._heads = heads
+                kept.append(numbered(head, events, ()))
         return kept
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""
-        with self._explained("read"):
-            rows = self._connection.execute(
-                "SELECT seq, kind, at, ref, user, arm, delay, propensity, reward, expected, key "
-                "FROM events WHERE campaign = ? AND seq > ? ORDER BY seq",
-                (campaign, after),
-            )
-            for seq, *fields in rows:
-                yield seq, Event(*fields)
+
+        def page(last: int) -> list[tuple[Any, ...]]:
+            with self._explained("read"):
+                return self._connection.execute(READ, (campaign, last)).fetchall()
+
+        return paged(page, after)
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
         """Return the latest snapshot and the number of the last event in it."""
@@ -117,11 +168,12 @@ class SQLiteStore:
 
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
         """Keep a snapshot in place of the one before."""
-        with self._explained("written to"):
+        with self._explained("written to, and the snapshot was not kept"):
             self._connection.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (campaign, head, content)
             )
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
+        with self._lock:
+            self._connection.close()

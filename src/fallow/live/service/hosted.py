@@ -1,0 +1,50 @@
+"""A campaign that is served."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+from fallow.live.desk import Desk
+from fallow.live.events import FEEDBACK, Claim, Event
+
+
+class Hosted:
+    """A campaign that is served.
+
+    Attributes
+    ----------
+    number
+        What the store calls it.
+    desk
+        What answers.
+    claims
+        What events that are being kept are about, and when they are.
+    feedback_seconds
+        How long the latest feedback took to come.
+    planning
+        The making of a new policy, if it is under way.
+    planned_at
+        When the policy was made, by the monotonic clock.
+    """
+
+    def __init__(self, number: int, desk: Desk) -> None:
+        self.number, self.desk = number, desk
+        self.claims: dict[Claim, asyncio.Future[int | None]] = {}
+        self.feedback_seconds: deque[float] = deque(maxlen=999)
+        self.planned_at = time.monotonic()
+        self.planning: asyncio.Task[None] | None = None
+        self.snapshot_at = desk.state.head
+
+    def apply(self, number: int, event: Event) -> None:
+        """Take in an event that was kept."""
+        self.desk.apply(number, event)
+        if event.kind == FEEDBACK:
+            state = self.desk.state
+            self.feedback_seconds.append(event.at - state.at[state.place(event.ref)])
+
+    @property
+    def open(self) -> int:
+        """How many decisions are without a reward."""
+        return sum(map(sum, self.desk.state.waiting))
