@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.postgres import is_installed, run_postgres
 from benchmarks.ratios import REPEATS, Ratio
 from benchmarks.section import Section
 
@@ -115,19 +116,19 @@ def _started(*words: str) -> Iterator[Server]:
         process.communicate()
 
 
-def measure(postgres: str = "") -> Section:
-    """Measure all stores; PostgreSQL if the URL of a database is given."""
+def measure() -> Section:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tokens = folder / "tokens"
         tokens.touch(mode=0o600)
         tokens.write_text(TOKEN)
-        stores = {
+        stores: dict[str, tuple[str, ...]] = {
             "memory": ("memory:",),
             "SQLite": (f"sqlite:///{folder}/normal.db",),
             "SQLite, durable": (f"sqlite:///{folder}/full.db", "--durable"),
-            **({"PostgreSQL": (postgres,)} if postgres else {}),
         }
+        if is_installed():
+            stores["PostgreSQL"] = (stack.enter_context(run_postgres()).url,)
         options = ("-m", "fallow.cli", "serve", "--port", "0", "--token-file", str(tokens))
         servers = {ECHO: stack.enter_context(_started("-c", ECHO_SERVER))}
         for name, words in stores.items():
@@ -149,7 +150,3 @@ def measure(postgres: str = "") -> Section:
         "server's process with all its threads, so planning counts, too. The echo is uvicorn with "
         "httptools and uvloop, as the service has it, and returns the body.",
     )
-
-
-if __name__ == "__main__":
-    print(measure(*sys.argv[1:]).markdown())

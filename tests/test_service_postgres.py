@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from live_helpers import Postgres
 from service_helpers import PATIENCE, SETTINGS, Load, check_log, served, wait_for_rewards
+
+from benchmarks.postgres import Postgres
 
 pytestmark = pytest.mark.slow
 

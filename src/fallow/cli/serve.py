@@ -10,7 +10,6 @@ from fallow import checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.terminal import print_line
 from fallow.extras import needed_by
-from fallow.live.stores import StoreError, open_store
 
 PORT = 8321
 
@@ -42,6 +41,7 @@ def serve_command(
         with needed_by("serve"):
             from fallow.live.service.serve import Place, serve
             from fallow.live.service.tokens import ADMIN, HOW, Token, read_tokens
+            from fallow.live.stores import StoreError, open_store
         checks.not_negative("--rate", rate)
         place = Place(host, port, cert, key)
         if not demo and (store is None or token_file is None):
