@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from service_helpers import PATIENCE, SECRETS, SETTINGS, Answer, Asked, serving
 
 from fallow.live.service.calls import MOST_BYTES
 from fallow.live.service.messages import MOST_IN_BATCH
-from fallow.live.service.tokens import ADMIN, READER, WRITER
+from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
 from fallow.live.stores import Batch, Kept, Store, StoreError, open_store
 from fallow.live.stores.memory import MemoryStore
 from fallow.live.stores.sqlite import SQLiteStore
@@ -345,6 +346,11 @@ def test_a_token_has_a_rate() -> None:
     play(scene, rate=5)
 
 
+def test_a_token_may_have_less_than_one_request_a_second() -> None:
+    token = Token(b"", READER, rate=0.1)
+    assert [token.spend() for _ in range(3)] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "word"),
     [
@@ -453,5 +459,22 @@ def test_an_error_of_the_service_is_told_in_its_log(
         assert "secret" not in answer.json["error"]
         assert "RuntimeError: secret\\x1b[31m" in caplog.text
         assert "\x1b" not in caplog.text
+
+    play(scene)
+
+
+def test_the_page_needs_no_token_and_takes_nothing_from_elsewhere() -> None:
+    async def scene(asked: Asked) -> None:
+        page = await asked.ask("GET", "/", secret=None)
+        assert page.headers["content-type"].startswith("text/html")
+        scripts = re.findall(rb'src="(/?page/[\w.]+)"', page.body)
+        assert scripts
+        script = await asked.ask("GET", f"/{scripts[0].decode().lstrip('/')}", secret=None)
+        for answer in (page, script):
+            assert answer.status == 200
+            assert answer.headers["content-security-policy"].startswith("default-src 'self';")
+            assert answer.headers["x-content-type-options"] == "nosniff"
+        for path in ("/page/../app.py", "/page//etc/passwd", "/page/nosuch.js", "/page/"):
+            assert (await asked.ask("GET", path, secret=None)).status == 404
 
     play(scene)

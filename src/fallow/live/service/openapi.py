@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -82,6 +83,7 @@ CALLS: dict[str, dict[str, Call]] = {
 }
 
 
+@cache
 def document() -> dict[str, Any]:
     """Return the description of all calls."""
     calls = [call for methods in CALLS.values() for call in methods.values()]

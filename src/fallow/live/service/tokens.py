@@ -26,20 +26,20 @@ class Token:
     role
         One of those above.
     rate
-        Requests a second, on average over a second; 0: as many as come.
+        Requests a second, and as many at once; 0: as many as come.
     """
 
     def __init__(self, secret: bytes, role: int, rate: float = 0.0) -> None:
         self.secret, self.role = secret, role
-        self._rate = rate
-        self._left, self._at = rate, time.monotonic()
+        self._rate, self._most = rate, max(rate, 1.0)
+        self._left, self._at = self._most, time.monotonic()
 
     def spend(self) -> bool:
-        """Count a request, and tell whether it was one too many."""
+        """Count a request, and tell whether it may be made."""
         if not self._rate:
             return True
         now = time.monotonic()
-        self._left = min(self._rate, self._left + (now - self._at) * self._rate)
+        self._left = min(self._most, self._left + (now - self._at) * self._rate)
         self._at = now
         if self._left < 1:
             return False
