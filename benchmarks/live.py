@@ -86,8 +86,8 @@ def play(
 
     for now in range(decisions):
         while late and late[0][0] <= now:
-            _, desk, event = late.popleft()
-            keep(desk, event)
+            _, desk, feedback = late.popleft()
+            keep(desk, feedback)
         if exchange is not None and now % exchange == 0:
             share_cells(desks)
         desk = desks[now % users % len(desks)]
@@ -120,11 +120,6 @@ def share_cells(desks: Sequence[Desk]) -> None:
         desk.plan_now()
 
 
-def interval(shares: Sequence[float]) -> str:
-    found = estimate(np.array(shares))
-    return f"{found.value:.4f} ({found.low:.4f} to {found.high:.4f})"
-
-
 def measure_shares() -> Section:
     cases = [
         (1, 100_000, 10, 0.99, RUNS),
@@ -149,7 +144,7 @@ def measure_shares() -> Section:
                 f"{users:,}",
                 f"{decisions:,}",
                 f"{lag:,}",
-                interval(shares),
+                f"{estimate(np.array(shares)):.4f}",
                 "" if reach is None else f"{reach}",
                 f"{np.mean(of_optimum):.4f}",
                 str(runs),
@@ -210,7 +205,7 @@ def measure_shards() -> Section:
             exchange = seconds * RATE
             earned = play(instance, shards, users, decisions, RATE, seed, exchange)
             shares.append(earned / shared[seed])
-        rows.append((f"{seconds} s", interval(shares)))
+        rows.append((f"{seconds} s", f"{estimate(np.array(shares)):.4f}"))
     return Section(
         f"{SHARDS} shards that exchange cells, against one shared table",
         ("exchange every", "share of what one table earns"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -14,12 +15,12 @@ from fallow.frames import frame
 from fallow.live.decision import Decision
 from fallow.live.desk import Desk
 from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
-from fallow.live.folding import find_campaign, load_state, make_campaign
+from fallow.live.folding import find_campaign, load_state, make_campaign, needs_snapshot
 from fallow.live.planning import Planner
 from fallow.live.policy import Belief, Policy
 from fallow.live.settings import Settings, check_name
 from fallow.live.state import View
-from fallow.live.stores import Batch, Store, open_store
+from fallow.live.stores import Batch, Store, StoreError, open_store
 from fallow.logs.log import Log
 from fallow.planners.cycle import Plan
 from fallow.planners.plan import plan
@@ -28,9 +29,6 @@ from fallow.rules import Rules
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
-
-SNAPSHOT = 50_000
-"""Events after which a snapshot is kept, so that the next start need not read them all."""
 
 
 class Campaign:
@@ -46,11 +44,11 @@ class Campaign:
     >>> campaign = Campaign.open("memory:", "morning", arms=["hymn", "waltz"], max_delay=3)
     >>> decision = campaign.decide("ann")
     >>> decision.id, decision.arm, decision.delay
-    ('morning-1', 'hymn', 4)
+    ('morning-1', 'waltz', 4)
     >>> campaign.feedback(decision.id, 0.8)
     'applied'
     >>> campaign.decide("ann").arm
-    'waltz'
+    'hymn'
     >>> campaign.close()
     """
 
@@ -257,10 +255,11 @@ class Campaign:
         for own, event in zip(kept.numbers, events, strict=True):
             if own is not None:
                 self._desk.apply(own, event)
-        if self._desk.state.head >= self._snapshot_at + SNAPSHOT:
+        if needs_snapshot(self._desk.state.head, self._snapshot_at):
             self._snapshot_at = self._desk.state.head
             content = self._desk.state.to_bytes()
-            self._store.keep_snapshot(self._number, self._snapshot_at, content)
+            with suppress(StoreError):  # the events are kept, so only the next start is slower
+                self._store.keep_snapshot(self._number, self._snapshot_at, content)
         return kept.numbers[-1] is not None
 
     def _pass_time(self) -> None:

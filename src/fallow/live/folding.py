@@ -10,6 +10,14 @@ from fallow.live.settings import Settings
 from fallow.live.state import State
 from fallow.live.stores import Record, Store
 
+SNAPSHOT = 50_000
+"""Events after which a snapshot is kept, or a quarter of all, if that is more."""
+
+
+def needs_snapshot(head: int, last: int) -> bool:
+    """Tell whether so many events came since the last one that the next start would be slow."""
+    return head >= last + max(SNAPSHOT, last // 4)
+
 
 def load_state(store: Store, record: Record) -> State:
     """Return the state of a campaign as of its last event.

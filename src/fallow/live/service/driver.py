@@ -17,15 +17,13 @@ from fallow.live.decision import parse_decision_id, unknown_decision
 from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
 from fallow.live.events import Event
-from fallow.live.folding import load_state, make_campaign
+from fallow.live.folding import load_state, make_campaign, needs_snapshot
 from fallow.live.service.hosted import Hosted
 from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
 from fallow.live.stores.memory import MemoryStore
 
-SNAPSHOT = 50_000
-"""Events after which a snapshot is kept, or a quarter of all, if that is more."""
 PAGE = 1000
 """Events that are read at a time."""
 TICK = 1.0
@@ -247,7 +245,7 @@ class Driver:
         if hosted.desk.is_due and hosted.planning is None:
             hosted.planning = self.spawn(self._plan(hosted))
         head = hosted.desk.state.head
-        if head >= hosted.snapshot_at + max(SNAPSHOT, hosted.snapshot_at // 4):
+        if needs_snapshot(head, hosted.snapshot_at):
             hosted.snapshot_at = head
             if not self._is_instant:
                 content = hosted.desk.state.to_bytes()
