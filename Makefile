@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tournament test fuzz mutants bench bench-check clean
+.PHONY: demo tournament test fuzz live-test mutants bench bench-check clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -26,10 +26,17 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto
 
-# For the night, some six minutes on two cores: ten times as many hostile states, files and options as
-# `make test`, and 133 signals in place of 14.
+# For the night, some ten minutes on two cores: ten times as many hostile states, files and options as
+# `make test`, 133 signals in place of 14, 5,000 requests to the service in place of 200, and 210 kills
+# of it and of its stores.
 fuzz: $(READY)
-	FALLOW_NIGHTLY=1 $(BIN)/pytest -n auto tests/test_fuzz.py tests/test_signals.py
+	FALLOW_NIGHTLY=1 $(BIN)/pytest -n auto tests/test_fuzz.py tests/test_signals.py tests/test_serve_command.py \
+		tests/test_service_schema.py tests/test_sqlite.py tests/test_postgres.py
+
+# The live service with real programs around it; installs them on Debian and the like, as root.
+live-test: $(READY)
+	.ci/install
+	$(BIN)/pytest -n auto tests/test_postgres.py tests/test_service_postgres.py tests/test_radio.py tests/test_live_page.py
 
 # Changes the source in 300 places, one at a time, and counts the changes that a fast test notices.
 # About half an hour on two cores.

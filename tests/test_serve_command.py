@@ -12,6 +12,7 @@ import subprocess
 import time
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
+from random import Random
 
 import pytest
 from helpers import ROOT, command, runner
@@ -35,6 +36,7 @@ from fallow.live.service.tokens import ADMIN
 pytestmark = pytest.mark.slow
 GRACE = 2.0
 """Seconds within which the service ends after a signal."""
+KILLS = 50 if os.environ.get("FALLOW_NIGHTLY") else 2
 
 
 def _refused(*words: object) -> str:
@@ -185,4 +187,23 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path, number: signal.Signals) ->
         assert process.process.stderr is not None
         assert process.process.stderr.read() == ""
     with served(tmp_path, *options) as process:
+        check_log(process, loads)
+
+
+@pytest.mark.parametrize("options", [[], ["--durable"]], ids=["normal", "full"])
+def test_one_kill_after_the_other_loses_nothing(tmp_path: Path, options: list[str]) -> None:
+    random = Random(17)
+    words = ("--store", f"sqlite:///{tmp_path}/events.db", *options)
+    loads: list[Load] = []
+    for kill in range(KILLS):
+        with served(tmp_path, *words) as process:
+            process.ask("PUT", "/v1/campaigns/morning", SETTINGS)
+            mine = [Load(process, f"client {kill} {number}") for number in range(8)]
+            wait_for_rewards(mine, random.randrange(1, 200))
+            process.process.kill()
+            process.process.wait(PATIENCE)
+            for load in mine:
+                load.join(PATIENCE)
+            loads += mine
+    with served(tmp_path, *words) as process:
         check_log(process, loads)

@@ -7,6 +7,7 @@ which keeps at once all that came in while it was busy.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,9 @@ from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
 from fallow.live.stores.memory import MemoryStore
+from fallow.signals import end_process
+
+logger = logging.getLogger("fallow.service")
 
 PAGE = 1000
 """Events that are read at a time."""
@@ -211,8 +215,12 @@ class Driver:
                 continue
             self.failure = None
             self.metrics.committed(len(queue), time.perf_counter() - begun)
-            for (hosted, proposals), each in zip(by_campaign.items(), kept, strict=True):
-                self._take_in(hosted, proposals, each)
+            try:
+                for (hosted, proposals), each in zip(by_campaign.items(), kept, strict=True):
+                    self._take_in(hosted, proposals, each)
+            except Exception:  # what is known here is not what is kept: start anew
+                logger.exception("events that were kept could not be taken in")
+                end_process(1)
         self._writing = None
 
     def _take_in(self, hosted: Hosted, proposals: list[Proposal], kept: Kept) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
-import uvloop
 
 from fallow.live.service.app import Service
 from fallow.live.service.demo import Demo
@@ -62,8 +62,16 @@ def serve(
     store: Store, tokens: list[Token], place: Place, say: Callable[[str], None], is_demo: bool
 ) -> None:
     """Serve the campaigns of a store until a signal comes; say the address when all is ready."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(_serve(store, tokens, place, say, is_demo))
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    if sys.platform == "win32":  # where there is no faster one
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
 
 
 async def _serve(
