@@ -29,6 +29,7 @@ def test_every_entry_has_its_arms_and_delays() -> None:
         "blocking_fixed": (20, 10),
         "recovering": (10, 29),
         "trick_og": (2, 1),
+        "trick_csbog": (5, 9),
     }
     found = {name: catalog.build(name) for name in catalog.ENTRIES}
     assert {name: (entry.arms, entry.max_delay) for name, entry in found.items()} == sizes
@@ -170,3 +171,11 @@ def test_what_is_no_name_or_no_parameters_is_named(wrong: Any) -> None:
     for build in (catalog.build, catalog.source):
         with pytest.raises(ValueError, match=r"parameters.* must be values by name, got"):
             build("figure2", wrong)
+
+
+def test_trick_csbog_pays_at_its_published_delays() -> None:
+    """No policy of full periods is better: .95 every third round, .96 every ninth, .15 between."""
+    instance = catalog.trick_csbog()
+    assert instance.means[1].nonzero()[0].tolist() == [2]
+    assert (np.diff(instance.means[2]) < 0).any()
+    assert optimal(instance).gain == pytest.approx((3 * 0.95 + 0.96 + 5 * 0.15) / 9)

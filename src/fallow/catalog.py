@@ -248,6 +248,28 @@ def trick_og() -> Instance:
     return Instance([[0.05, 0.05], [0.06, 0.95]])
 
 
+def trick_csbog() -> Instance:
+    """Five arms of which one pays only at delay 3, "trickCSBOG" (Laforgue et al. 2022).
+
+    The second arm pays .95 after exactly three rounds and nothing otherwise; the third .96 from
+    delay 9 on, .16 at delay 6 and .14 at all others; the other three always .15.
+
+    Examples
+    --------
+    >>> from fallow import optimal
+    >>> from fallow.planners import greedy
+    >>> round(greedy(trick_csbog()).gain, 3), round(optimal(trick_csbog()).gain, 3)
+    (0.152, 0.507)
+    """
+    means = np.full((5, 10), 0.15)
+    means[1] = 0.0
+    means[1, 2] = 0.95
+    means[2] = 0.14
+    means[2, 5] = 0.16
+    means[2, 8:] = 0.96
+    return Instance(means)
+
+
 ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(
     {
         entry.__name__: entry
@@ -270,6 +292,7 @@ ENTRIES: Mapping[str, Callable[..., Instance]] = MappingProxyType(
             blocking_fixed,
             recovering,
             trick_og,
+            trick_csbog,
         )
     }
 )
