@@ -31,7 +31,7 @@ from reproduction.report.content import Content, PlannerRow, compare_planners
 from reproduction.report.experiment import ends_csv, read_experiment
 from reproduction.report.page import figure_1, figure_1_exhibit, html
 from reproduction.report.reproduction import markdown
-from reproduction.tournament import load_standings
+from reproduction.tournament.standing import load_standings
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"

@@ -64,7 +64,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     learner_tables = _learner_tables(table)
     listed = _read_learners(learner_tables, find_name)
     without = _read_without(table.table("without", {}), listed)
-    learners = {name: each for name, each in listed.items() if each.learner not in without}
+    learners = {name: each for name, each in listed.items() if name not in without}
     if not learners:
         raise table.mistake("learners must hold at least one that is not in without, got none")
     source = _read_source(table.table("instance"), find_name)
@@ -219,9 +219,8 @@ def _read_learner(table: Table, name: str, find_name: NameReader) -> LearnerSpec
     return LearnerSpec(learner, parameters)
 
 
-def _read_without(table: Table, learners: Mapping[str, LearnerSpec]) -> dict[str, str]:
+def _read_without(table: Table, known: Mapping[str, LearnerSpec]) -> dict[str, str]:
     """Read which of the learners in the files are left out, and why."""
-    known = dict.fromkeys(each.learner for each in learners.values())
     for name in table.values:
         if name not in known:
             rule = f"a key of without must be one of {', '.join(known)}"
