@@ -80,9 +80,7 @@ def _draw_regret(folder: Path, spec: "Spec", family: "list[Standing]", page: Pat
     shown = [standing for standing in tuned(family) if standing.learner not in PLANS]
     curves = {name_of(each): regrets[each.label] for each in shown}
     for kind in ("svg", "png"):
-        picture = image(
-            lambda: regret_figure(rounds, curves, highlighted(shown), spec.title), kind
-        )
+        picture = image(lambda: regret_figure(rounds, curves, highlighted(shown), spec.title), kind)
         write_whole(folder / f"regret.{kind}", picture)
         if page is not None and kind == "svg":
             (page.parent / PICTURES).mkdir(exist_ok=True)
