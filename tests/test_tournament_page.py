@@ -195,9 +195,13 @@ def test_a_picture_points_out_the_best_and_the_flagship() -> None:
     assert shown == [*"abcde", "bayes-rotation"]
     curves = {label: np.array([-1.0, 2.0, 3.0]) for label in labels}
     (axes,) = regret_figure([1, 10, 100], curves, list("gf"), "A $ family").axes
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
     assert names == ["g", "f"]
     lines = axes.get_lines()
     assert len(lines) == 7
     assert sum(line.get_color() == "#b0b0b0" for line in lines) == 5
-    assert all(math.isnan(line.get_ydata()[0]) for line in lines)
+    heights = np.array([line.get_ydata() for line in lines])
+    assert np.isnan(heights[:, 0]).all()
+    assert (heights[:, 1:] == [2, 3]).all()

@@ -113,7 +113,7 @@ def standings(folder: Path, replays: Replays) -> list[Standing]:
                     parameters=dict(learner.parameters),
                     told=told(learner),
                     rounds=rounds,
-                    runs=spec.runs * len(spec.points),
+                    runs=sum(len(study.runs) for study in studies),
                     seed=spec.seed,
                     share=float(share),
                     share_half_width=float(share_half_width),
