@@ -59,6 +59,7 @@ TABLE = [
     standing("B", "rotation", 0.3),
     standing("B", "rotation, tuned", 0.4),
     standing("B", "lookahead", 0.4),
+    standing("C", "rotation", 0.1, 1000),
     standing("C", "rotation", 0.2),
 ]
 
@@ -122,7 +123,7 @@ def test_the_page_has_both_tables_at_both_times() -> None:
     assert said == ["| told", BOUND, BOUND, "the whole instance |"]
     assert first == ["| A", "0.700 / **0.800**", "**0.900** / 0.750", "- / 1.000 |"]
     assert second == ["| B *", "- / **0.400**", "- / **0.400**", "|"]
-    assert third[:2] == ["| C", "- / **0.200**"]
+    assert third[:2] == ["| C", "**0.100** / **0.200**"]
     assert rows(page, "With the constants of theory, by family")[2][1] == "0.500 / 0.600"
     summary = rows(page, "Tuned")
     assert summary[1] == [
