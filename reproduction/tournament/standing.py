@@ -63,7 +63,7 @@ class Standing:
     switches
         How often the pulls stop going on as they did at some earlier place, in a few runs.
     seconds
-        Of one run to the horizon on one instance of the family, once compiled.
+        Processor time of one run to the horizon on one instance of the family, once compiled.
     against_bound
         Whether the optimum is out of reach, and its upper bound stands for it.
     """
