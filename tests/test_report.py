@@ -230,7 +230,6 @@ def test_the_page_says_where_the_tournament_comes_from(content: Content, page: P
     families = {standing.family for standing in content.standings}
     seeds = {standing.seed for standing in content.standings}
     assert f"{len(learners)} learners on {len(families)} families, " in text
-    assert " runs of 3,600 to 10,000 rounds, " in text
     assert f"seeds {min(seeds)} to {max(seeds)}" in text
     assert "did not play the tournament" not in html(replace(content, standings=()))
 

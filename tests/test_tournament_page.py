@@ -131,6 +131,10 @@ def test_the_page_has_both_tables_at_both_times() -> None:
     ]
     assert "3 learners on 3 families, 70 runs each" in page
     assert "with full knowledge: ghost." in page
+    assert "No theory" not in page
+    unproved = markdown([standing("A", "joint-ranking", 0.5)], specs("A"), [])
+    assert "No theory asks for the constants of these, so their defaults stand" in unproved
+    assert "stand in for it: joint-ranking." in unproved
 
 
 def test_a_section_has_its_rows_by_share_with_intervals() -> None:

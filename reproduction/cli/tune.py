@@ -24,6 +24,7 @@ def tune_command(
         check_extras("tune", "polars")
         from fallow.files import write_whole
         from fallow.studies.workers import local_workers
+        from reproduction.tournament.page import format_parameters
         from reproduction.tournament.tuning import (
             choose,
             load_tuning,
@@ -40,5 +41,8 @@ def tune_command(
         chosen = choose(found)
         write_whole(trials, trials_json(found))
         write_whole(learners, tuned_toml(chosen).encode())
-        rows = [(each.learner, str(each.parameters), f"{each.mean:.3f}") for each in chosen]
+        rows = [
+            (each.learner, format_parameters(each.parameters), f"{each.mean:.3f}")
+            for each in chosen
+        ]
         print_table(("learner", "chosen", "mean share"), rows, texts=["chosen"])

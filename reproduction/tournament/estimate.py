@@ -16,7 +16,7 @@ OPTIMUM = "the optimum"
 
 
 class Cost(NamedTuple):
-    """Processor time of one run of a learner on a family, and hours of one core for all its runs."""
+    """Seconds of processor time of one run of a learner on a family, and hours for all its runs."""
 
     family: str
     label: str

@@ -59,8 +59,8 @@ def _introduction(table: Sequence[Standing]) -> str:
         sentences.append(f"These follow plans made with full knowledge: {', '.join(followers)}.")
     if unproved:
         sentences.append(
-            "No theory asks for the constants of these, so their defaults are in both tables "
-            f"unless tuned: {', '.join(unproved)}."
+            "No theory asks for the constants of these, so their defaults stand in for it: "
+            f"{', '.join(unproved)}."
         )
     return INTRODUCTION.format(
         learners=len(played),
