@@ -10,7 +10,7 @@ import pytest
 from fallow.studies.read import load_spec
 from fallow.studies.spec import Spec
 from reproduction.figures import heat_figure, regret_figure
-from reproduction.tournament.page import format_parameters, markdown
+from reproduction.tournament.page import markdown
 from reproduction.tournament.standing import Standing
 from reproduction.tournament.tables import (
     at_early,
@@ -92,11 +92,11 @@ def test_who_is_not_tuned_is_in_both_tables() -> None:
 
 def test_the_matrix_has_a_gap_where_a_learner_did_not_play() -> None:
     learners, families, shares = matrix(at_end(tuned(TABLE)))
-    assert (learners, families) == (["rotation", "lookahead", "ghost"], ["A", "B", "C"])
-    assert shares[0].tolist() == [0.8, 0.4, 0.2]
-    assert np.isnan(shares[1:, 2]).all()
+    assert (learners, families) == (["lookahead", "rotation", "ghost"], ["A", "B", "C"])
+    assert shares[1].tolist() == [0.8, 0.4, 0.2]
+    assert np.isnan(shares[::2, 2]).all()
     texts = [text.get_text() for text in heat_figure(learners, families, shares).axes[0].texts]
-    assert texts == ["0.80", "0.40", "0.20", "0.75", "0.40", "1.00"]
+    assert texts == ["0.75", "0.40", "0.80", "0.40", "0.20", "1.00"]
 
 
 def test_summaries_compare_those_who_are_told_the_same_where_all_played() -> None:
@@ -119,12 +119,12 @@ def test_equal_learners_have_equal_ranks() -> None:
 def test_the_page_has_both_tables_at_both_times() -> None:
     page = markdown(TABLE, specs("A", "B", "C"), [])
     head, said, first, second, third = rows(page, "Tuned, by family")
-    assert head == ["| family", "rotation", "lookahead", "ghost |"]
+    assert head == ["| family", "lookahead", "rotation", "ghost |"]
     assert said == ["| told", BOUND, BOUND, "the whole instance |"]
-    assert first == ["| A", "0.700 / **0.800**", "**0.900** / 0.750", "- / 1.000 |"]
+    assert first == ["| A", "**0.900** / 0.750", "0.700 / **0.800**", "- / 1.000 |"]
     assert second == ["| B *", "- / **0.400**", "- / **0.400**", "|"]
-    assert third[:2] == ["| C", "**0.100** / **0.200**"]
-    assert rows(page, "With the constants of theory, by family")[2][1] == "0.500 / 0.600"
+    assert third[2] == "**0.100** / **0.200**"
+    assert rows(page, "With the constants of theory, by family")[2][2] == "0.500 / 0.600"
     summary = rows(page, "Tuned")
     assert summary[1] == [
         *(f"| {BOUND} (2 families)", "rotation", "0.700", "0.600", "1", "0.200", "C |")
@@ -157,11 +157,11 @@ def test_the_page_says_what_was_tried() -> None:
         for value, share in ((0.5, 0.7), (1, 0.9), (2, 0.9))
     ]
     page = markdown(TABLE, specs("A", "B", "C"), trials)
-    assert "3 trials for each learner that has a constant, on other draws of: A, B." in page
+    assert "3 trials for each learner that has a constant, on other draws of: A; B." in page
     assert rows(page, "What was tried")[1] == [
         "| rotation",
         "exploration = 0.5",
-        "exploration = 0.5; exploration = 1; exploration = 2",
+        "exploration = 0.5, 1, 2",
         "exploration = 1",
         "0.700",
         "0.600 |",
@@ -170,7 +170,12 @@ def test_the_page_says_what_was_tried() -> None:
     page = markdown(proved, specs("A", "B", "C"), trials)
     assert rows(page, "What was tried")[1][1] == "exploration = 3"
     assert "Nothing was tuned." in markdown(TABLE, specs("A", "B", "C"), [])
-    assert format_parameters({"options": {}}) == "as by default"
+    inner = [
+        Trial("doubling", {"first_horizon": place, "options": {"delta": place / 4}}, {"A": 0.5})
+        for place in (1, 2)
+    ]
+    page = markdown(TABLE, specs("A", "B", "C"), inner)
+    assert rows(page, "What was tried")[1][2] == "first_horizon = 1, 2; delta = 0.25, 0.5"
 
 
 def test_names_do_not_break_the_page() -> None:

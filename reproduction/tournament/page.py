@@ -131,7 +131,7 @@ def _trials_text(trials: Sequence[Trial]) -> str:
         return "Nothing was tuned."
     budget = sum(trial.learner == trials[0].learner for trial in trials)
     families = dict.fromkeys(family for trial in trials for family in trial.shares)
-    return TRIALS.format(budget=budget, families=", ".join(map(markdown_text, families)))
+    return TRIALS.format(budget=budget, families="; ".join(map(markdown_text, families)))
 
 
 def _trials_table(table: Sequence[Standing], trials: Sequence[Trial]) -> list[str]:
@@ -142,8 +142,8 @@ def _trials_table(table: Sequence[Standing], trials: Sequence[Trial]) -> list[st
         rows.append(
             (
                 best.learner,
-                format_parameters(_theory_values(table, best)),
-                "; ".join(format_parameters(trial.parameters) for trial in tried),
+                format_parameters(_theory_values(table, best)) or "as by default",
+                _tried_values(tried),
                 format_parameters(best.parameters),
                 f"{best.mean:.3f}",
                 f"{min(trial.mean for trial in tried):.3f}",
@@ -159,6 +159,12 @@ def _theory_values(table: Sequence[Standing], trial: Trial) -> dict[str, Any]:
     return {name: given.get(name, defaults[name].default) for name in trial.parameters}
 
 
+def _tried_values(trials: Sequence[Trial]) -> str:
+    """Return the values of each parameter, trial by trial."""
+    flat = [_flat(trial.parameters) for trial in trials]
+    return "; ".join(f"{name} = {', '.join(str(each[name]) for each in flat)}" for name in flat[0])
+
+
 def format_parameters(parameters: Mapping[str, Any]) -> str:
     """Return parameters as text; those of an inner learner as if they were its own.
 
@@ -167,13 +173,14 @@ def format_parameters(parameters: Mapping[str, Any]) -> str:
     >>> format_parameters({"exploration": 3, "options": {"delta": 0.1}})
     'exploration = 3, delta = 0.1'
     """
-    parts = []
+    return ", ".join(f"{name} = {value}" for name, value in _flat(parameters).items())
+
+
+def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
     for name, value in parameters.items():
-        if isinstance(value, Mapping):
-            parts.append(format_parameters(value) or "as by default")
-        else:
-            parts.append(f"{name} = {value}")
-    return ", ".join(parts)
+        flat.update(value if isinstance(value, Mapping) else {name: value})
+    return flat
 
 
 def _family_section(table: Sequence[Standing], spec: Spec) -> list[str]:

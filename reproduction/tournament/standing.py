@@ -27,6 +27,8 @@ from reproduction.tournament import replay
 
 EARLY = 1_000
 """Rounds after which learners are compared, beside the horizon."""
+FIRST = 10
+"""The round from which on regret is drawn."""
 REPLAYS = "replays.json"
 """The file of a family's folder that keeps what was measured by playing again."""
 KNOWLEDGE = {
@@ -128,13 +130,17 @@ def standings(folder: Path, replays: Replays) -> list[Standing]:
 
 
 def regret_curves(folder: Path) -> tuple[list[int], dict[str, FloatArray]]:
-    """Return the checkpoints of a folder's experiment, and the mean regret of each learner."""
+    """Return the checkpoints of a folder's experiment, and the mean regret of each learner.
+
+    From round `FIRST` on: before, regret is mostly how the first arms happen to pay.
+    """
     spec, studies = read_results(folder)
+    shown = studies[0].rounds >= FIRST
     curves = {
-        label: _over_runs([study.regret(label, "optimum") for study in studies]).mean
+        label: _over_runs([study.regret(label, "optimum")[:, shown] for study in studies]).mean
         for label in spec.learners
     }
-    return studies[0].rounds.tolist(), curves
+    return studies[0].rounds[shown].tolist(), curves
 
 
 def _over_runs(values: Sequence[FloatArray]) -> Estimate:

@@ -90,15 +90,13 @@ def at_early(table: Sequence[Standing]) -> list[Standing]:
 
 
 def matrix(table: Sequence[Standing]) -> tuple[list[str], list[str], FloatArray]:
-    """Return learners, families and the shares of the optimum; NaN where one did not play."""
+    """Return learners, families and the shares of the optimum; NaN where one did not play.
+
+    Learners that are told the same stand beside each other.
+    """
     families = list(dict.fromkeys(standing.family for standing in table))
-    played = [
-        [name_of(standing) for standing in table if standing.family == family]
-        for family in families
-    ]
-    # In the order of the family with the most learners.
-    everyone = sorted(played, key=len, reverse=True)
-    learners = list(dict.fromkeys(learner for group in everyone for learner in group))
+    places = {name_of(standing): _place_of(standing.told) for standing in table}
+    learners = sorted(places, key=lambda learner: (places[learner], learner))
     shares = np.full((len(learners), len(families)), math.nan)
     for standing in table:
         place = learners.index(name_of(standing)), families.index(standing.family)
