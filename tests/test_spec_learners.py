@@ -1,4 +1,4 @@
-"""Learners of a spec in files of their own, and those that it leaves out."""
+"""Learners of a spec in files of their own."""
 
 from pathlib import Path
 
@@ -52,20 +52,3 @@ def test_learners_may_stand_in_several_files(tmp_path: Path) -> None:
 def test_wrong_files_of_learners_are_named(tmp_path: Path, files: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, several_files(tmp_path, files))
-
-
-def test_a_study_may_leave_learners_out_and_says_why(tmp_path: Path) -> None:
-    text = several_files(tmp_path)
-    spec = load(tmp_path, f'{text}[without]\nlow-switch = "too slow"\n')
-    assert list(spec.learners) == ["ghost", "low, bold"]
-    assert spec.without == {"low-switch": "too slow"}
-    reworded = load(tmp_path, f'{text}[without]\nlow-switch = "slow"\n')
-    assert spec.digest() == reworded.digest() != load(tmp_path, text).digest()
-    nobody = 'low-switch = ""\nghost = ""\n"low, bold" = ""'
-    for lines, message in (
-        ('low-swich = "slow"', "a key of without must be one of ghost, .*, got 'low-swich'"),
-        ("low-switch = 1", "without.low-switch must be text, got 1"),
-        (nobody, "learners must hold at least one that is not in without"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            load(tmp_path, f"{text}[without]\n{lines}\n")

@@ -54,11 +54,6 @@ learner = "rotation"
 
 [learners.ghost]
 
-[learners.whittle]
-
-[without]
-whittle = "it is asleep"
-
 [instance]
 catalog = "figure3"
 
@@ -194,7 +189,7 @@ def test_all_that_was_tuned_takes_part_in_every_family() -> None:
     tuning = load_tuning(TOURNAMENT / "learners" / "trials.toml")
     labels = {learner + TUNED for learner in tuning.trials}
     for spec in map(load_spec, FAMILIES):
-        assert labels <= spec.learners.keys() | spec.without.keys()
+        assert labels <= spec.learners.keys()
 
 
 def test_the_command_writes_standings_page_and_pictures(tmp_path: Path) -> None:
@@ -216,8 +211,7 @@ def test_the_command_writes_standings_page_and_pictures(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "standings.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "two" / "regret.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
-    setting = "Two arms. 8 runs, T = 1,500, seed 3. Left out: whittle (it is asleep)."
-    assert f"### two\n\n{setting}\n" in page
+    assert "### two\n\nTwo arms. 8 runs, T = 1,500, seed 3.\n" in page
     assert "![Regret over time](tournament/two.svg)" in page
     assert "<svg" in (tmp_path / "tournament" / "two.svg").read_text(encoding="utf-8")
     run_command(*words, app=app)  # what is there is kept

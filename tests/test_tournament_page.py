@@ -148,7 +148,10 @@ def test_a_section_has_its_rows_by_share_with_intervals() -> None:
     ]
     assert found[0][3] == "-"
     assert "![Regret over time](tournament/family-A.svg)" in page
-    assert "T = 5,000, seed 9." in page
+    caption = "The two arms of the paper's Figure 3, whose ranking policies earn the same."
+    assert f"### A\n\n{caption} 70 runs, T = 5,000, seed 9.\n" in page
+    assert "T = 5,000, seed 9. Left out: ghost.\n" in page
+    assert "Left out: rotation, tuned; lookahead; ghost.\n" in page
 
 
 def test_the_page_says_what_was_tried() -> None:

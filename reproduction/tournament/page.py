@@ -45,8 +45,7 @@ def markdown(table: Sequence[Standing], specs: Sequence[Spec], trials: Sequence[
     for kind, rows in kinds.items():
         lines += ["", f"### {kind}, by family", "", *_share_table(rows)]
     for family in families:
-        rows = [standing for standing in table if standing.family == family]
-        lines += _family_section(rows, by_title[family])
+        lines += _family_section(table, by_title[family])
     return "\n".join([*lines, ""])
 
 
@@ -184,8 +183,11 @@ def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _family_section(table: Sequence[Standing], spec: Spec) -> list[str]:
-    ends = sorted(at_end(table), key=lambda standing: -standing.share)
-    early = {standing.label: standing for standing in at_early(table)}
+    family = [standing for standing in table if standing.family == spec.title]
+    ends = sorted(at_end(family), key=lambda standing: -standing.share)
+    early = {standing.label: standing for standing in at_early(family)}
+    played = {standing.label for standing in family}
+    absent = [label for label in dict.fromkeys(each.label for each in table) if label not in played]
     first = ends[0]
     head = (
         "learner",
@@ -198,8 +200,7 @@ def _family_section(table: Sequence[Standing], spec: Spec) -> list[str]:
         "seconds per run",
     )
     setting = f"{first.runs:,} runs, T = {first.rounds:,}, seed {first.seed}."
-    reasons = [f"{learner} ({why})" for learner, why in spec.without.items()]
-    left_out = f"Left out: {'; '.join(reasons)}." if reasons else ""
+    left_out = f"Left out: {'; '.join(absent)}." if absent else ""
     text = " ".join(filter(None, [spec.caption, setting, left_out]))
     return [
         "",

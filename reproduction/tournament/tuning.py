@@ -39,7 +39,7 @@ class Tuning:
         """Return the study of all trials of a learner on a family."""
         trials = {str(place): each for place, each in enumerate(self.trials[learner])}
         learners = {label: LearnerSpec(learner, each) for label, each in trials.items()}
-        return replace(family, name=f"{family.name}-{learner}", learners=learners, without={})
+        return replace(family, name=f"{family.name}-{learner}", learners=learners)
 
     def studies(self) -> Iterator[tuple[Spec, str, Spec]]:
         """Yield each family and each learner, with the study of its trials."""

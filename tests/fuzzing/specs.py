@@ -44,9 +44,6 @@ planner = "auto"
 exploration = 0.4
 [learners.bandit-ranker]
 frugal = true
-[learners.whittle]
-[without]
-whittle = "it knows too much"
 """,
     f"""{HEAD}rewards = "none"
 [instance]

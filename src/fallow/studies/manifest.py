@@ -150,7 +150,7 @@ def _published(name: str, value: Any) -> None:
             raise ValueError(f"{name}.value must be from low to high, got {middle}")
 
 
-def _texts(name: str, value: Any) -> None:
+def _code(name: str, value: Any) -> None:
     for key, each in _mapping(name, value).items():
         checks.text(f"{name}.{key}", each)
 
@@ -165,7 +165,6 @@ CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("name", "section", "title", "caption", "rewards", "axis"), checks.text),
     "source": _source,
     "learners": _learners,
-    "without": _texts,
     "horizon": checked_horizon,
     "runs": lambda name, value: checks.whole_number(name, value, minimum=1),
     "seed": checks.seed,
@@ -178,6 +177,6 @@ CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "kind": lambda name, value: checks.one_of(name, value, KINDS),
     "measure": lambda name, value: checks.one_of(name, value, MEASURES),
     "published": _published,
-    "code": _texts,
+    "code": _code,
 }
 """How each field of a spec is checked."""

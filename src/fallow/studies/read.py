@@ -62,11 +62,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     figure = table.table("figure", {})
     find_name = _name_reader(table.file.parent, allow_imports)
     learner_tables = _learner_tables(table)
-    listed = _read_learners(learner_tables, find_name)
-    without = _read_without(table.table("without", {}), listed)
-    learners = {name: each for name, each in listed.items() if name not in without}
-    if not learners:
-        raise table.mistake("learners must hold at least one that is not in without, got none")
+    learners = _read_learners(learner_tables, find_name)
     source = _read_source(table.table("instance"), find_name)
     sweep = _read_sweep(table.table("sweep", {}), source)
     longest: Any = REQUIRED
@@ -83,7 +79,6 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
         caption=table.take("caption", checks.text, ""),
         source=source,
         learners=learners,
-        without=without,
         horizon=table.take("horizon", checked_horizon, longest),
         runs=table.take("runs", lambda key, value: checks.whole_number(key, value, 1, MAX_RUNS)),
         seed=table.take("seed", checks.seed),
@@ -217,16 +212,6 @@ def _read_learner(table: Table, name: str, find_name: NameReader) -> LearnerSpec
     _load_inner(table, learner, find_name)
     table.end()
     return LearnerSpec(learner, parameters)
-
-
-def _read_without(table: Table, known: Mapping[str, LearnerSpec]) -> dict[str, str]:
-    """Read which of the learners in the files are left out, and why."""
-    for name in table.values:
-        if name not in known:
-            rule = f"a key of without must be one of {', '.join(known)}"
-            hint = checks.suggestion(name, known)
-            raise table.mistake(f"{rule}, got {name!r}{hint}", name)
-    return {name: table.take(name, checks.text) for name in table.values}
 
 
 def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:

@@ -86,8 +86,6 @@ class Spec:
         family, drawn anew in each run.
     learners
         By the name they have in the figure.
-    without
-        Learners of the files that this experiment leaves out, and why.
     horizon, runs, seed, concentration
         As in `fallow.replicate`.
     rewards
@@ -121,7 +119,6 @@ class Spec:
     caption: str
     source: Mapping[str, Any]
     learners: Mapping[str, LearnerSpec]
-    without: Mapping[str, str]
     horizon: int
     runs: int
     seed: int
