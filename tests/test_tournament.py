@@ -225,7 +225,7 @@ def test_the_estimate_counts_all_runs(tmp_path: Path) -> None:
     with local_workers(1) as workers:
         costs = estimate([load_spec(file)], workers, seen.append)
     assert [cost.label for cost in costs] == ["rotation", "rotation, tuned", "ghost", OPTIMUM]
-    runs = [8 + replay.RUNS + 1] * 3 + [8]
+    runs = [8 + replay.RUNS + replay.TIMED] * 3 + [8]
     for cost, count in zip(costs, runs, strict=True):
         assert cost.hours == pytest.approx(cost.seconds * count / 3600)
     assert sum(seen) == 3

@@ -107,7 +107,7 @@ def _print_summaries(title: str, table: "list[Standing]") -> None:
 
 @app.command("estimate")
 def estimate_command(files: FilesArgument) -> None:
-    """Say how many core-hours the tournament takes: one run of each learner is timed."""
+    """Time each learner on each family, and say how many core-hours the tournament takes."""
     with user_mistakes():
         from fallow.cli.progress import progress_bar
         from fallow.studies.workers import local_workers

@@ -27,7 +27,7 @@ class Cost(NamedTuple):
 def estimate(
     specs: Sequence[Spec], workers: Workers, on_learner: Callable[[int], None] = lambda _: None
 ) -> list[Cost]:
-    """Time one run of each learner on each family, and return what all runs will take."""
+    """Time each learner on each family, and return what all runs will take."""
     waiting = []
     with without_ctrl_c():
         for spec in specs:
@@ -39,7 +39,7 @@ def estimate(
     for spec, label, future in waiting:
         runs = spec.runs * len(spec.points)
         if label != OPTIMUM:
-            runs += replay.RUNS + 1
+            runs += replay.RUNS + replay.TIMED
             on_learner(1)
         taken = future.result()
         costs.append(Cost(spec.name, label, taken, taken * runs / 3600))
@@ -48,8 +48,9 @@ def estimate(
 
 def _optimum_seconds(spec: Spec) -> float:
     instance = spec.at(spec.points[0]).first_instance()
-    for _ in range(2):  # the first may compile
+    times = []
+    for _ in range(replay.TIMED):
         start = time.thread_time()
         optimum_or_bound(instance)
-        taken = time.thread_time() - start
-    return taken * spec.drift
+        times.append(time.thread_time() - start)
+    return min(times) * spec.drift
