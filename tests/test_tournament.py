@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import run_command
+from helpers import run_command, runner
 
 from fallow import catalog, optimal
 from fallow.learners.registry import LEARNERS
@@ -16,7 +16,7 @@ from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.spec import LearnerSpec
 from fallow.studies.workers import local_workers
-from reproduction.cli import app
+from reproduction.cli import app, tournament
 from reproduction.tournament import replay
 from reproduction.tournament.estimate import OPTIMUM, estimate
 from reproduction.tournament.page import markdown
@@ -83,6 +83,7 @@ def test_nothing_crashes_on_any_family(path: Path, tmp_path: Path) -> None:
     run(replace(spec, runs=2, horizon=300, checkpoints=(300,)), tmp_path, rows=True)
     _, studies = read_results(tmp_path)
     for study in studies:
+        assert len(study.runs) == 2  # a run in which a learner fails is missing
         assert (study.rewards >= 0).all()
         assert (study.rewards[:, :, -1] <= 300).all()
 
@@ -216,6 +217,17 @@ def test_the_command_writes_standings_page_and_pictures(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "tournament" / "two.svg").read_text(encoding="utf-8")
     run_command(*words, app=app)  # what is there is kept
     assert load_standings(tmp_path / "out" / "standings.json") == table
+
+
+def test_where_a_run_fails_nothing_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "family.toml"
+    file.write_text(SPEC.format(title="A family"), encoding="utf-8")
+    monkeypatch.setattr(tournament, "run_spec", lambda *_, **__: 1)
+    result = runner.invoke(app, ["tournament", str(file), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert not (tmp_path / "out" / "standings.json").exists()
 
 
 def test_the_estimate_counts_all_runs(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ def tournament_command(
         table = []
         with local_workers() as workers:
             for file, spec in specs.items():
-                run_spec(file, spec, out, workers, rows=True)
+                if run_spec(file, spec, out, workers, rows=True):
+                    raise typer.Exit(1)  # learners are compared on the same runs, all of them
                 folder = out / spec.name
                 what = visible(f"learners of {spec.name}, again")
                 with progress_bar(what, len(spec.learners), "rows are kept") as bar:

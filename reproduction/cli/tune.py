@@ -36,7 +36,8 @@ def tune_command(
         tuning = load_tuning(file)
         with local_workers() as workers:
             for _, _, study in tuning.studies():
-                run_spec(file, study, out, workers, rows=True)
+                if run_spec(file, study, out, workers, rows=True):
+                    raise typer.Exit(1)  # trials are compared on the same runs, all of them
         found = read_trials(tuning, out)
         chosen = choose(found)
         write_whole(trials, trials_json(found))
