@@ -65,7 +65,7 @@ epsilon = [-0.1, 0.1]
 def test_every_family_and_learner_takes_part() -> None:
     specs = [load_spec(path) for path in FAMILIES]
     assert len(specs) == 36
-    assert all(spec.runs == 50 for spec in specs)
+    assert all(spec.runs >= 30 for spec in specs)
     assert len({spec.seed for spec in specs}) == len({spec.title for spec in specs}) == len(specs)
     assert all(EARLY in compared_rounds(spec) for spec in specs)
     assert all(len(spec.rounds()) == 21 for spec in specs)
