@@ -68,12 +68,16 @@ HORIZONS = {
     "psrl": 1000,
     "imed-kd": 1000,
     "isi-comb-ucb1": 1000,
+    "bayes-rotation": 1000,
+    "bayes-rotation-unbounded": 1000,
     "rotation": 1000,
     "rotation-unbounded": 1000,
 }
 """Where not 10,000: long for what lives in a compiled loop, short for what is slow."""
 COMPILED = ("ucb1", "ranking-ucb", "epsilon-greedy", "sliding-window-ucb", "thompson-sampling")
 MIXED = (
+    "bayes-rotation",
+    "bayes-rotation-unbounded",
     "rotation",
     "rotation-unbounded",
     "isi-comb-ucb1",

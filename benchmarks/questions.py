@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from benchmarks import (
+    bayes_rotation,
     blocks,
     certificates,
     exact,
@@ -47,6 +48,12 @@ QUESTIONS: tuple[Question, ...] = (
     ranking_learners.measure,
     ranking_learners.measure_doubling,
     ranking_learners.measure_joint,
+    bayes_rotation.measure,
+    bayes_rotation.measure_unbounded,
+    bayes_rotation.measure_drift,
+    bayes_rotation.measure_loss,
+    bayes_rotation.measure_cost,
+    bayes_rotation.measure_latency,
     rotation.measure,
     rotation.measure_costs,
     rotation.measure_speed,

@@ -115,7 +115,7 @@ def test_unlike_arms_are_no_rise() -> None:
 
 
 def test_a_rise_by_chance_is_rare() -> None:
-    """By Bernstein each of 3 splits shows one with a chance of at most exp(-3); 6 errors on top."""
+    """By Bennett each of 3 splits shows one with a chance of at most exp(-3); 6 errors on top."""
     generator = np.random.default_rng(0)
     runs, found = 4000, 0
     for _ in range(runs):

@@ -76,7 +76,7 @@ def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
     The test of Mantel and Haenszel (1959) for each place to part the columns: given an arm's
     rewards, those of its later pulls are a draw without replacement if the column does not matter.
     What they exceed its expectation by is added up over arms, and has a chance of at most
-    exp(-level) by Bernstein's inequality if the sum is as large as is asked for here.
+    exp(-level) by Bennett's inequality if the sum is as large as is asked for here.
     """
     arms, width = counts.shape
     whole, earned = np.zeros(arms), np.zeros(arms)
@@ -95,6 +95,8 @@ def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
                 excess += rest[arm] - later[arm] * average
                 spread = later[arm] * (count - later[arm]) / (count - 1)
                 variance += spread * average * (1 - average)
-        if excess > 0 and excess * excess > 2 * level * (variance + excess / 3):
-            return True
+        if excess > 0 and variance > 0:
+            times = 1 + excess / variance
+            if variance * (times * math.log(times) - times + 1) > level:
+                return True
     return False

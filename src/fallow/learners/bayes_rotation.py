@@ -47,8 +47,8 @@ class BayesRotation(CellLearner):
         Number of arms, k.
     max_delay
         A bound on all delays. Without one it starts from 30 and grows: it is doubled when pulls of
-        an arm that should have been rested pay significantly less than those after longer rest, and
-        with the fourth root of the rounds.
+        arms that should have been rested pay significantly less than those after longer rest, and
+        is at least about the fourth root of the rounds.
     memory
         Where means drift, the rounds after which a reward counts only 1/e; some tenth of the rounds
         in which means change. By default all rewards count for ever.

@@ -1,4 +1,4 @@
-"""The flagship: optimistic planning over cells of arm and delay."""
+"""Optimistic planning over cells of arm and delay: the learner whose regret is proved."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ class Rotation(CellLearner):
         Number of arms, k.
     max_delay
         A bound on all delays. Without one it starts from 8 and grows: it is at least about the
-        fourth root of the rounds, half of it at worst, and is doubled when pulls of an arm that
+        fourth root of the rounds, half of it at worst, and is doubled when pulls of arms that
         should have been rested pay significantly less than those after longer rest.
     switching_cost
         What a change of the cycle costs. The cycle is then kept unless the better one is expected
