@@ -199,6 +199,11 @@ def test_indices_follow_what_was_earned() -> None:
     assert learner.indices()[block.arms[0], 1] > before[block.arms[0], 1]
 
 
+def test_a_posterior_that_cannot_be_held_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"at most 524,288 cells of arm and delay, got 1,001,000"):
+        BayesRotation(1000, max_delay=1000)
+
+
 def test_a_memory_is_positive() -> None:
     with pytest.raises(ValueError, match="memory must be"):
         BayesRotation(2, memory=0)

@@ -110,6 +110,12 @@ def beta_quantile(count: float, earned: float, prior: float, chance: float) -> f
     return float(means[np.searchsorted(-above, -chance)])
 
 
+def test_arms_that_contradict_each_other_do_not_rule_out_everything() -> None:
+    evidence = np.array([[0.0, -2000.0, -3000.0, -4000.0], [-2000.0, 0.0, -3000.0, -4000.0]])
+    weights = weigh(evidence, 2, np.array([[0.9, 0.06, 0.04]]), np.ones(1))
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+
+
 def quantile(count: float, earned: float, chance: float) -> float:
     counts, sums = np.array([[count]]), np.array([[earned]])
     return float(Beliefs(1, 1).upper_quantiles(counts, sums, np.array([[chance]]))[0, 0])

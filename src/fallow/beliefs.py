@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 
+from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.kernels.rows import Lanes, Levels, Posterior, believe, upper_quantiles, weigh
 
@@ -28,6 +29,17 @@ MIXTURES = np.array([[0.96, 0.02, 0.02], [0.02, 0.96, 0.02], [1 / 3, 1 / 3, 1 / 
 """Shares of the arms whose means rise with rest, fall, or do neither."""
 PRIOR = np.array([0.7, 0.1, 0.2])
 """Of the mixtures."""
+MAX_CELLS = 2**19
+"""Cells up to which a posterior takes less than two gigabytes."""
+
+
+def check_cells(arms: int, columns: int) -> None:
+    """Check that a posterior of this size can be held."""
+    if arms * columns > MAX_CELLS:
+        raise ValueError(
+            f"max_delay must leave at most {MAX_CELLS:,} cells of arm and delay, got "
+            f"{checks.count(arms * columns)}; shorten the delays, drop arms, or use Rotation"
+        )
 
 
 @cache
@@ -93,6 +105,7 @@ class Beliefs:
     """
 
     def __init__(self, arms: int, columns: int) -> None:
+        check_cells(arms, columns)
         self.shape = arms, columns
         self._rising, self._others = _lanes(columns)
         rising, others = len(self._rising.vanish), len(self._others.vanish)

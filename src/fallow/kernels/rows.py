@@ -14,6 +14,8 @@ from fallow.kernels import compiled, tiered
 
 NEGLIGIBLE = 1e-6
 """Share of a prior in what is believed below which it is left out."""
+LEAST = 1e-300
+"""Chance below which an arm does not tell priors apart, so that no two arms rule out all."""
 SHARP = 500
 """Samples from which a cell's own average tells more than a level does."""
 
@@ -206,7 +208,7 @@ def weigh(evidence: FloatArray, rising: int, mixtures: FloatArray, prior: FloatA
     for arm in range(arms):
         most = evidence[arm].max()
         for lane in range(count):
-            likely[arm, lane] = math.exp(evidence[arm, lane] - most)
+            likely[arm, lane] = max(math.exp(evidence[arm, lane] - most), LEAST)
     logarithms = np.empty((len(mixtures), rising, falling))
     most = -np.inf
     for mixture in range(len(mixtures)):

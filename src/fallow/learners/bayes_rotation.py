@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
-from fallow.beliefs import Beliefs
+from fallow.beliefs import Beliefs, check_cells
 from fallow.instance import Instance
 from fallow.kernels.cycles import own_delays
 from fallow.kernels.playing import plays_until_growth, pulls_until_growth
@@ -78,6 +78,7 @@ class BayesRotation(CellLearner):
     ) -> None:
         self.memory = None if memory is None else checks.positive("memory", memory)
         super().__init__(arms, max_delay, switching_cost, START, self.memory)
+        check_cells(self.arms, self._bound + 1)
         self._then: Block | None = None  # after the block that is asked for
         self._beliefs: Beliefs | None = None
 
