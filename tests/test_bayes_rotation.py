@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learner_contract import Spy
 
-from fallow import BayesRotation, Block, Instance, Outcome, catalog, optimal, replicate, simulate
+from fallow import (
+    BayesRotation,
+    Block,
+    Instance,
+    Outcome,
+    Rotation,
+    catalog,
+    optimal,
+    replicate,
+    simulate,
+)
 from fallow.learners.bayes_rotation import GROWTH
 from fallow.learners.cell_rewards import Cells
 from fallow.planners.plan import optimum_or_bound
@@ -79,6 +89,27 @@ def test_first_pulls_show_that_a_bound_is_too_short() -> None:
     learner = BayesRotation(10)
     simulate(Instance.blocking([1.0] * 10, [50] * 10), learner, 3000, seed=0)
     assert learner.bound == 60
+
+
+def test_longer_rests_among_many_arms_are_no_first_pulls() -> None:
+    """Every later pull pays nothing, after a rest beyond all delays that are told apart."""
+    learner = BayesRotation(200)
+    for first in range(0, 200, 100):
+        learner._learn(Block(tuple(range(first, first + 100))), Outcome([1.0] * 100, [0.0] * 100))
+    for _ in range(3):
+        learner._learn(Block(tuple(range(200))), Outcome([0.0] * 200, [0.0] * 200))
+    assert learner.bound == 240  # the first of 30, 60, 120, ... beyond 200
+
+
+@pytest.mark.parametrize("make", [BayesRotation, Rotation])
+def test_a_bound_grows_no_further_than_what_can_be_held(
+    make: type[BayesRotation | Rotation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "_most_cells", 2 * 41)
+    learner = make(2)
+    learner._learn(Block((0, 1), 2**40), Outcome([0.0] * 2, [0.0] * 2))
+    assert learner.bound == 40
+    learner.ask()
 
 
 def test_its_loss_falls_for_as_long_as_it_plays() -> None:
@@ -200,7 +231,7 @@ def test_indices_follow_what_was_earned() -> None:
 
 
 def test_a_posterior_that_cannot_be_held_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"at most 524,288 cells of arm and delay, got 1,001,000"):
+    with pytest.raises(ValueError, match=r"at most 524,288 cells, got 1,000 x 1,001"):
         BayesRotation(1000, max_delay=1000)
 
 

@@ -80,6 +80,7 @@ CASES: list[tuple[str, str, Any, str]] = [
     ("anytime-low-switch", "stage", 65, "stage must be a whole number from 1 to 64, got 65"),
     ("anytime-low-switch", "stage", 60, r"rewards\.counts\[\d\] must be a whole number from"),
     ("rotation", "_cells._last", [-HUGE, 0, 0, 0], r"_last\[0\] must be .* from -3 to "),
+    ("rotation", "_cells._last", [-1, 0, 0, 0], "first_counts must be at most 1 and those"),
     ("rotation", "_cells._last", [HUGE, 0, 0, 0], r"_last\[0\] must be .*, got 1000000000"),
     ("rotation", "_cells.rounds", 3, r"_cells\.rounds must be \d+, got 3"),
     ("rotation", "_bound", 1, "_bound must be 2, got 1"),

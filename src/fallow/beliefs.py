@@ -37,8 +37,8 @@ def check_cells(arms: int, columns: int) -> None:
     """Check that a posterior of this size can be held."""
     if arms * columns > MAX_CELLS:
         raise ValueError(
-            f"max_delay must leave at most {MAX_CELLS:,} cells of arm and delay, got "
-            f"{checks.count(arms * columns)}; shorten the delays, drop arms, or use Rotation"
+            f"arms x delays must be at most {MAX_CELLS:,} cells, got {checks.count(arms)} x "
+            f"{checks.count(columns)}; give a shorter max_delay, drop arms, or use Rotation"
         )
 
 
@@ -100,8 +100,8 @@ class Beliefs:
     --------
     >>> beliefs = Beliefs(arms=1, columns=2)
     >>> counts, sums = np.array([[0.0, 10.0]]), np.array([[0.0, 5.0]])
-    >>> beliefs.upper_quantiles(counts, sums, chances=np.full((1, 2), 0.1)).round(2)
-    array([[0.53, 0.66]])
+    >>> beliefs.upper_quantiles(counts, sums, chances=np.full((1, 2), 0.5)).round(2)
+    array([[0.39, 0.49]])
     """
 
     def __init__(self, arms: int, columns: int) -> None:

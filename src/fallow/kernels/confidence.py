@@ -75,8 +75,9 @@ def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
 
     The test of Mantel and Haenszel (1959) for each place to part the columns: given an arm's
     rewards, those of its later pulls are a draw without replacement if the column does not matter.
-    What they exceed its expectation by is added up over arms, and has a chance of at most
-    exp(-level) by Bennett's inequality if the sum is as large as is asked for here.
+    What they exceed its expectation by is added up over arms. For 0/1 rewards of pulls that were
+    fixed beforehand, it is as large as is asked for here with a chance of at most exp(-level), by
+    Bennett's inequality.
     """
     arms, width = counts.shape
     whole, earned = np.zeros(arms), np.zeros(arms)

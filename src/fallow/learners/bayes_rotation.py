@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
-from fallow.beliefs import Beliefs, check_cells
+from fallow.beliefs import MAX_CELLS, Beliefs, check_cells
 from fallow.instance import Instance
 from fallow.kernels.cycles import own_delays
 from fallow.kernels.playing import plays_until_growth, pulls_until_growth
@@ -68,6 +68,7 @@ class BayesRotation(CellLearner):
     """
 
     _scratch = frozenset({"_beliefs"})
+    _most_cells = MAX_CELLS
 
     def __init__(
         self,
@@ -84,6 +85,7 @@ class BayesRotation(CellLearner):
 
     def _check_progress(self) -> None:
         super()._check_progress()
+        check_cells(self.arms, self._bound + 1)
         if self._then is not None:
             restored.block("progress._then", self._then, self.arms)
 
@@ -93,13 +95,13 @@ class BayesRotation(CellLearner):
         Examples
         --------
         >>> BayesRotation(2, max_delay=1).indices().round(2)
-        array([[0.48, 0.65],
-               [0.48, 0.65]])
+        array([[0.41, 0.54],
+               [0.41, 0.54]])
         """
         counts, sums = self._folded()
         if self._beliefs is None or self._beliefs.shape != counts.shape:
             self._beliefs = Beliefs(*counts.shape)
-        rounds = self._cells.remembered
+        rounds = max(self._cells.remembered, 1)
         odds = OPTIMISM * math.pow(rounds, 1 / 3)
         odds_by_cell = odds + CURIOSITY * rounds / (counts.size * (counts + 1))
         return self._beliefs.upper_quantiles(counts, sums, 1 / (1 + odds_by_cell))

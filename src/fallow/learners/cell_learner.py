@@ -42,6 +42,9 @@ class CellLearner(FixedLearner):
         Rounds after which rewards count 1/e, or None if they count for ever.
     """
 
+    _most_cells = checks.MAX_VALUES // 2
+    """Arms x delays up to which a bound on delays grows."""
+
     def __init__(
         self,
         arms: int,
@@ -138,10 +141,17 @@ class CellLearner(FixedLearner):
         self._cells.credit(block, outcome)
         if self.max_delay is not None:
             return
-        beyond = slice(self._bound, None)
-        level = math.log(max(self._cells.rounds, 2))
-        short = rises(self._cells.counts[:, beyond], self._cells.sums[:, beyond], level)
+        counts = self._beyond(self._cells.counts, self._cells.first_counts)
+        sums = self._beyond(self._cells.sums, self._cells.first_sums)
+        short = rises(counts, sums, math.log(max(self._cells.rounds, 2)))
         bound = max(2 * self._bound if short else self._bound, _least_bound(self._cells.rounds))
+        bound = min(bound, self._most_cells // self.arms - 1)
         if bound > self._bound:
             self._bound = bound
             self._cells.widen(self._columns() - 1)
+
+    def _beyond(self, table: FloatArray, firsts: FloatArray) -> FloatArray:
+        """Return the columns beyond the bound, and first pulls in one of their own at the end."""
+        beyond = np.column_stack([table[:, self._bound :], firsts])
+        beyond[:, -2] -= firsts
+        return beyond

@@ -29,7 +29,8 @@ class Cells:
         A bound on all delays, d_i <= max_delay. Column `delay - 1` of the tables is for pulls after
         so many rounds; the last one, `max_delay`, for all longer ones and for first pulls.
     memory
-        Rounds after which a pull counts 1/e, or None if it counts for ever.
+        Rounds after which a pull counts 1/e, or None if it counts for ever. Pulls of a block fade
+        together, from its end on.
 
     Attributes
     ----------
@@ -74,11 +75,15 @@ class Cells:
             restored.whole_number(f"{field}rounds", self.rounds, math.floor(self.counts.sum()))
         firsts = self.first_counts, self.first_sums
         restored.rewards(f"{field}first_", *firsts, (arms,), whole=memory is None)
-        rested = self.counts[:, -1] + restored.SLACK
-        if (self.first_counts > np.minimum(rested, 1)).any():
-            rule = "no more than the pulls of rested arms, and one an arm"
-            raise ValueError(f"{field}first_counts must be {rule}, got {self.first_counts}")
         restored.last_pulls(f"{field}_last", self._last, arms, width, self.rounds)
+        pulled = np.array(self._last) >= 0
+        most = np.minimum(pulled, self.counts[:, -1] + restored.SLACK)
+        if (self.first_counts > most).any() or self.counts[~pulled].any():
+            rule = "at most 1 and those of the last column for arms that were pulled, 0 for others"
+            raise ValueError(f"{field}first_counts must be {rule}, got {self.first_counts}")
+        if any(-width < last < 0 for last in self._last):
+            rule = f"{-width} before an arm's first pull"
+            raise ValueError(f"{field}_last must be {rule}, got {checks.short(self._last)}")
 
     @property
     def arms(self) -> int:

@@ -124,7 +124,7 @@ class Lookahead(FixedLearner):
         """Take a reward into the posterior of an arm."""
         mean, covariance = self._means[arm], self._covariances[arm]
         column = covariance[:, delay - 1].copy()
-        gain = column / (column[delay - 1] + self.noise)
+        gain = column / (max(column[delay - 1], 0.0) + self.noise)
         mean += gain * (reward - mean[delay - 1])
         covariance -= np.outer(gain, column)
 

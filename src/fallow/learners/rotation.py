@@ -93,10 +93,6 @@ class Rotation(CellLearner):
         """The confidence level, exploration x ln t."""
         return self.exploration * math.log(max(self._cells.rounds, 2))
 
-    def _columns(self) -> int:
-        """Return how many delays are told apart: beyond a bound in doubt, twice as many."""
-        return self._bound + 1 if self.max_delay is not None else 2 * (self._bound + 1)
-
     def _choose(self) -> Block:
         counts, sums = self._folded()
         table = self._tilted(upper_bounds(counts, sums, self.level))

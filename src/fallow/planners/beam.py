@@ -61,7 +61,8 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
 def beam_from(instance: Instance, delays: IntArray, rounds: int, width: int) -> Continuation:
     """Return the best path of so many rounds that a beam search finds from the delays as they are.
 
-    The instance has no rules, and the delays are at most those at which all arms are rested.
+    The instance has no rules, and the delays are at most those at which all arms are rested. For
+    very many rounds the beam is narrower.
 
     Examples
     --------
@@ -70,6 +71,7 @@ def beam_from(instance: Instance, delays: IntArray, rounds: int, width: int) -> 
     [1, 0]
     """
     search = _search(instance)
+    width = min(width, max(1, MAX_WORK // (rounds * (len(search.arms) + SORTING))))
     past = rested_past(search.limits, 1)._replace(delays=delays[search.arms])
     path = search.path(past, rounds, width)
     start, end = best_repeat(search.means, search.limits, past, path)

@@ -14,7 +14,7 @@ SMALL = 256
 WIDTH = 16
 """Of the beam search: nearly always as good on upper bounds as a wider one, and much faster."""
 SIZE_PER_REWARD = 4
-"""Cells for more planners, delay vectors for the exact one, that an expected reward pays for."""
+"""Cells for more planners, or delay vectors for the exact one, that a reward more pays for."""
 
 
 def plan_online(instance: Instance, rounds: float) -> Plan:
@@ -48,7 +48,7 @@ def plan_online(instance: Instance, rounds: float) -> Plan:
 
 
 def exact_online(instance: Instance, plan: Plan, rounds: float) -> Plan:
-    """Return the optimum if it is within reach and worth its work after so many rounds, or a plan.
+    """Return the optimum if it is within reach and worth its work by now, or else the given plan.
 
     Examples
     --------
