@@ -16,8 +16,6 @@ NEGLIGIBLE = 1e-6
 """Share of a prior in what is believed below which it is left out."""
 LEAST = 1e-300
 """Chance below which an arm does not tell priors apart, so that no two arms rule out all."""
-SHARP = 500
-"""Samples from which a cell's own average tells more than a level does."""
 
 
 class Levels(NamedTuple):
@@ -259,6 +257,17 @@ def _normal_quantile(chance: float) -> float:
 
 
 @compiled
+def _is_sharp(count: float, earned: float, edges: FloatArray) -> bool:
+    """Tell whether a cell's own average is known to less than half of its level's interval."""
+    if not 1 <= earned <= count - 1:
+        return False
+    average = earned / count
+    level = np.searchsorted(edges, average)
+    wide = edges[level] - edges[level - 1]
+    return bool(4 * average * (1 - average) < count * wide * wide)
+
+
+@compiled
 def _own_quantile(count: float, average: float, chance: float) -> float:
     """Return the quantile by a cell's own samples: their angle is normal, whatever the mean."""
     angle = math.asin(math.sqrt(average)) + _normal_quantile(chance) / (2 * math.sqrt(count))
@@ -282,7 +291,7 @@ def upper_quantiles(
         active = np.flatnonzero(weights[arm] > NEGLIGIBLE)
         for column in range(width):
             count, earned, chance = counts[arm, column], sums[arm, column], chances[arm, column]
-            if count >= SHARP and 1 <= earned <= count - 1:
+            if _is_sharp(count, earned, edges):
                 quantiles[arm, column] = _own_quantile(count, earned / count, chance)
                 continue
             rising, others = (

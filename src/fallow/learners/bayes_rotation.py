@@ -23,7 +23,7 @@ GROWTH = 0.25
 """Share of its samples by which some cell grows in an epoch."""
 OPTIMISM = 2.0
 """Times the cube root of t, odds against an index that is too low."""
-CURIOSITY = 3.0
+CURIOSITY = 2.0
 """Times t over all cells and a cell's samples, more odds against it: no cell is given up early."""
 WIDTH = 16
 """Delay vectors that the search keeps of each round."""
@@ -37,7 +37,7 @@ class BayesRotation(CellLearner):
     A cell is an arm at a delay. The prior takes an arm's means for a row that mostly rises with
     rest, by steps; whether rows rise or fall, at which delays they step and whether to 0, and how
     large means are, is learned from all arms together, and an arm may also follow no rule. A cell's
-    index is exceeded with a chance of 1 / (1 + 2 t^(1/3) + 3 t / (c (n + 1))), after t rounds, n of
+    index is exceeded with a chance of 1 / (1 + 2 t^(1/3) + 2 t / (c (n + 1))), after t rounds, n of
     them in this one of c cells. What is best under the indices from the current delays on is played
     until some cell has a quarter more samples. It has no horizon and draws no random numbers.
 
@@ -95,8 +95,8 @@ class BayesRotation(CellLearner):
         Examples
         --------
         >>> BayesRotation(2, max_delay=1).indices().round(2)
-        array([[0.41, 0.54],
-               [0.41, 0.54]])
+        array([[0.37, 0.51],
+               [0.37, 0.51]])
         """
         counts, sums = self._folded()
         if self._beliefs is None or self._beliefs.shape != counts.shape:
