@@ -16,7 +16,9 @@ LOW_LEVELS = (0.0005, 0.0015, 0.005, 0.0075, 0.015)
 NOTHING = 0.05
 """Prior chance that a rested arm pays nothing."""
 SCALES = (1.0, 0.06)
-"""Means below the second one are likely under one half of the priors."""
+"""Means below the second one are likely under one half of the priors of rows that rise."""
+LOW = 0.8
+"""How likely they are there."""
 VANISH = (0.05, 0.95)
 """Prior chances that a step down goes to 0, as where an arm is blocked."""
 JUMPS, MANY_JUMPS = 2.5, 0.4
@@ -59,7 +61,7 @@ def _start(scale: float) -> FloatArray:
     if scale < 1:
         low = np.diff(np.minimum(edges, scale))
         low[0] = 0
-        start = 0.15 / 0.95 * start + 0.8 * low / low.sum()
+        start = (1 - LOW / (1 - NOTHING)) * start + LOW * low / low.sum()
     start[0] = NOTHING
     return start
 
