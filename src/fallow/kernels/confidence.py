@@ -77,7 +77,8 @@ def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
     rewards, those of its later pulls are a draw without replacement if the column does not matter.
     What they exceed its expectation by is added up over arms. For 0/1 rewards of pulls that were
     fixed beforehand, it is as large as is asked for here with a chance of at most exp(-level), by
-    Bennett's inequality.
+    Bennett's inequality. Which arms were pulled again may hang on what they paid at first, so more
+    is asked for where fewer can be compared: the level makes up for all choices of so many arms.
     """
     arms, width = counts.shape
     whole, earned = np.zeros(arms), np.zeros(arms)
@@ -88,16 +89,19 @@ def rises(counts: FloatArray, sums: FloatArray, level: float) -> bool:
     later, rest = np.zeros(arms), np.zeros(arms)
     for column in range(width - 1, 0, -1):
         excess, variance = 0.0, 0.0
+        compared, choices = 0, 0.0  # the logarithm of their number
         for arm in range(arms):
             later[arm] += counts[arm, column]
             rest[arm] += sums[arm, column]
             count, average = whole[arm], earned[arm] / max(whole[arm], 1.0)
             if count > 1 and 0 < later[arm] < count:
+                choices += math.log((arms - compared) / (compared + 1))
+                compared += 1
                 excess += rest[arm] - later[arm] * average
                 spread = later[arm] * (count - later[arm]) / (count - 1)
                 variance += spread * average * (1 - average)
         if excess > 0 and variance > 0:
             times = 1 + excess / variance
-            if variance * (times * math.log(times) - times + 1) > level:
+            if variance * (times * math.log(times) - times + 1) > level + choices:
                 return True
     return False
