@@ -107,6 +107,16 @@ def test_a_rise_by_chance_is_rare() -> None:
     assert 0 < found / runs < allowed + 6 * math.sqrt(allowed / runs)
 
 
+def test_arms_picked_by_what_they_paid_at_first_are_no_rise() -> None:
+    """Of a hundred arms alike, those that paid are pulled again: their first pulls look better."""
+    generator = np.random.default_rng(0)
+    for _ in range(100):
+        first = generator.binomial(1, 0.6, 100).astype(float)
+        again = generator.binomial(3, 0.6, 100) * first
+        counts = np.column_stack([3 * first, np.ones(100)])
+        assert not rises(counts, np.column_stack([again, first]), level=1.0)
+
+
 @given(st.lists(st.tuples(cycles, st.integers(1, 5)), min_size=1, max_size=5))
 def test_cells_are_credited_as_if_pull_by_pull(blocks: list[tuple[list[int], int]]) -> None:
     cells, width = Cells(4, max_delay=2), 3
