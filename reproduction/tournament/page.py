@@ -258,4 +258,8 @@ BY_FAMILY = """The share after {early} rounds / at the horizon; the best learner
 star follows the family, the optimum is out of reach, and its upper bound stands for it."""
 
 TRIALS = """{budget} trials for each learner that has a constant, on other draws of: {families}. The
-value with the best mean share at the horizon is taken for all families."""
+value with the best mean share at the horizon is taken for all families. Where the chosen value is
+the last of a list, a further one would change little: a bonus near 0 is none (ranking-ucb,
+isi-comb-ucb1), and a very large one plays all arms in turn, which rests them (ucb1,
+sliding-window-ucb). The constants of bayes-rotation were chosen before, on draws of other seeds and
+with more than {budget} trials, so it is not tuned again."""
