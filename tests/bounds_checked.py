@@ -23,6 +23,8 @@ FILES = (
     "test_rules.py",
     "test_ruled_schedule.py",
     "test_groups.py",
+    "test_log.py",
+    "test_rest_matters.py",
 )
 
 

@@ -8,16 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from typer import Typer
 from typer.testing import CliRunner
 
-from fallow import Block, Outcome
+from fallow import Block, Log, Outcome
 from fallow.arrays import FloatArray
 from fallow.cli import app
+from fallow.frames import frame
 from fallow.kernels import FILES
 from fallow.studies.read import load_spec
 from fallow.studies.run import Progress, Watcher, run
@@ -64,6 +65,27 @@ def python_path() -> str:
     Not sys.path: there other tests leave folders, one with a json.py that is not Python's.
     """
     return os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+
+
+def write_log(path: Path, log: Log, names: Sequence[str]) -> Path:
+    """Write a simulated log to a file, with arms by name and a column p0, p1, ... for each."""
+    lengths = np.diff(log.starts)
+    assert log.propensities is not None
+    assert log.propensity is not None
+    columns = {
+        "user": np.repeat(np.arange(log.users), lengths),
+        "time": np.concatenate([np.arange(length) for length in lengths]),
+        "arm": np.array(names)[log.arms],
+        "reward": log.rewards,
+        "propensity": log.propensity,
+        **{f"p{arm}": chances for arm, chances in enumerate(log.propensities.T)},
+    }
+    rows = frame(columns)
+    if path.suffix == ".csv":
+        rows.write_csv(path)
+    else:
+        rows.write_parquet(path)
+    return path
 
 
 def all_kernels() -> set[str]:

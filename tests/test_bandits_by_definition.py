@@ -109,6 +109,6 @@ def test_where_rounding_decides_the_compiled_ucb_does_as_its_object(
         sums[:] = counts * (1 - np.sqrt(2 * math.log(total[0]) / counts))
         last_arm = learner.ask().arms[-1]
         table = bandits.Table(INSTANCE.means[:2], np.full(2, -4), np.zeros(2, np.int64))
-        log = bandits.Log(np.empty(1, np.int32), np.empty(1, np.int64))
+        log = bandits.Runs(np.empty(1, np.int32), np.empty(1, np.int64))
         assert learner.play_compiled(table, 4, False, generator, log) == 1
         assert log.numbers[0] == last_arm

@@ -21,7 +21,7 @@ ROWS = re.findall(
     PAPER_MAP,
     flags=re.MULTILINE,
 )
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
 def test_every_row_of_the_paper_map_is_read() -> None:

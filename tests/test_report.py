@@ -3,7 +3,6 @@
 import base64
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -11,9 +10,10 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
+from browsers import save_screenshot, show, value
 from helpers import run_command
 from matplotlib.figure import Figure
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver import Chrome
 
 from fallow import optimal
 from fallow.catalog import figure2, figure3
@@ -35,22 +35,8 @@ from reproduction.tournament.standing import load_standings
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
-SCREENSHOTS = ROOT / "build" / "screenshots"
 SPECS = [load_spec(path) for path in sorted((EXPERIMENTS).glob("*.toml"))]
 
-
-CHROMIUM, CHROMEDRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
-ARGUMENTS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 
 pytestmark = pytest.mark.slow
 
@@ -79,35 +65,6 @@ def page(content: Content, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    if not CHROMIUM.exists() or not CHROMEDRIVER.exists():
-        pytest.skip("there is no browser: install chromium and chromium-driver")
-    options = ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for argument in (*ARGUMENTS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(argument)
-    # With both paths given, selenium has nothing to look for or to download.
-    with Chrome(options, ChromeService(str(CHROMEDRIVER))) as opened:
-        yield opened
-
-
-def show(browser: Chrome, page: Path, scheme: str = "light", width: int = 1280) -> None:
-    """Open the page anew, in a colour scheme and on a screen of some width."""
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.get("about:blank")
-    browser.get(page.as_uri())
-
-
-def value(browser: Chrome, expression: str) -> Any:
-    """Return what a JavaScript expression is on the page."""
-    return browser.execute_script(f"return {expression}")
-
-
 def without_pictures(page: Path) -> str:
     """Return the text of the page, without the contents of its pictures."""
     return re.sub(r"data:image/[^\"]*", "", page.read_text(encoding="utf-8"))
@@ -132,10 +89,7 @@ def test_the_page_looks_right_on_every_screen(
     assert value(browser, "document.documentElement.scrollWidth") <= width
     ground = value(browser, "getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-    path = SCREENSHOTS / f"report-{width}-{scheme}.png"
-    path.write_bytes(base64.b64decode(shot["data"]))
+    save_screenshot(browser, f"report-{width}-{scheme}")
 
 
 def test_a_wide_screen_is_used(browser: Chrome, page: Path) -> None:

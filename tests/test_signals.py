@@ -232,6 +232,26 @@ def test_the_installed_command_answers_while_it_is_imported(
     assert not list(started.faults(number)), started.errors.read_text()
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_in_a_finalizer_is_not_lost(start: Start, number: signal.Signals) -> None:
+    """Python drops what is raised in a finalizer or in a callback of the garbage collector."""
+    program = f"""
+import signal, time
+from fallow.signals import end_at_signals, save_at_signals
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal({int(number)})
+
+end_at_signals()
+with save_at_signals():
+    Finalized()
+    time.sleep(60)
+"""
+    started = start([sys.executable, "-c", program])
+    assert not list(started.faults(number)), started.errors.read_text()
+
+
 @pytest.mark.parametrize("name", ["processes", "cluster"])
 def test_workers_do_not_get_ctrl_c_from_their_first_moment(
     tmp_path: Path, start: Start, name: str

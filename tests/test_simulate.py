@@ -22,7 +22,7 @@ from fallow import (
     simulate,
 )
 from fallow.drift import play_phases
-from fallow.kernels.bandits import Log, Table
+from fallow.kernels.bandits import Runs, Table
 from fallow.learners import UCB1, CheckedLearner
 from fallow.protocol import has_compiled_loop
 from fallow.rewards import Rewards
@@ -246,7 +246,7 @@ class Looped(Stubborn):
     """Brings a loop of its own for what it decides."""
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         log.numbers[0], log.pulls[0] = 1, horizon
         table.clock[0] = horizon

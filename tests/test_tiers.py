@@ -147,6 +147,15 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
         for _ in range(20):
             counts = generator.integers(0, 50, (3, 30)).astype(float)
             rises(counts, counts * generator.random((3, 30)), level=1.0)
+        for clock in ("rounds", "time"):
+            user, time, arm = generator.integers(0, 9, (3, 40))
+            fallow.Log(user=user, time=time, arm=arm, reward=generator.random(40), clock=clock)
+        log = fallow.logs.simulate_log(catalog.random_geometric(3, 2), users=12, rounds=40)
+        fallow.logs.value(log, [0, 1])
+        fallow.logs.rest_matters(log)
+        log.propensities = None  # the chosen arms' are left
+        fallow.logs.value(log, [0, 1])
+        fallow.logs.rest_matters(log)
     assert comparison.without_work == ALWAYS_COMPILED
     assert all_kernels() - reached(comparison.called) == set()
 

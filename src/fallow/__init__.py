@@ -3,13 +3,14 @@
 import fallow.signals  # noqa: F401, first: a command answers Ctrl-C while the rest is imported
 
 # isort: split
-from fallow import catalog, decay, learners, planners, studies
+from fallow import catalog, decay, learners, logs, planners, studies
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.bayes_rotation import BayesRotation
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.learners.rotation import Rotation
+from fallow.logs.log import Log
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
 from fallow.planners.optimal import optimal
@@ -28,6 +29,7 @@ __all__ = [
     "Block",
     "Instance",
     "Learner",
+    "Log",
     "LowSwitch",
     "Outcome",
     "Plan",
@@ -41,6 +43,7 @@ __all__ = [
     "decay",
     "gain",
     "learners",
+    "logs",
     "optimal",
     "plan",
     "planners",

@@ -1,5 +1,6 @@
 """Drawing finished numbers; the only place that imports matplotlib."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -10,7 +11,7 @@ import numpy as np
 from fallow.arrays import FloatArray, IntArray
 from fallow.extras import needed_by
 from fallow.intervals import Estimate
-from fallow.text import visible
+from fallow.text import span_in_words, visible
 
 with needed_by("a figure"):
     import matplotlib as mpl
@@ -21,6 +22,13 @@ with needed_by("a figure"):
 # Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
+
+MOST_PANELS = 12
+"""Arms whose recovery is drawn."""
+LONGEST_NAME = 24
+"""Characters of a name over a small panel."""
+FEWEST_PLAYS = 10
+"""A mean of fewer plays is not drawn: it says nothing, and hides what the others say."""
 
 LIGHT: dict[str, Any] = {
     "svg.hashsalt": "fallow",
@@ -125,6 +133,70 @@ def bars_and_dots_figure(
     return figure
 
 
+def recovery_figure(
+    names: Sequence[str],
+    spans: FloatArray,
+    fitted: FloatArray,
+    means: FloatArray,
+    half_widths: FloatArray,
+    plays: FloatArray,
+    unit: str,
+) -> Figure:
+    """Draw how each arm recovers: fitted means as a line, its plays' own with 95 % intervals.
+
+    Parameters
+    ----------
+    names
+        Of the arms; those with the most plays are drawn.
+    spans
+        What the delays stand for; the last is for rested arms.
+    fitted, means, half_widths, plays
+        By arm and delay.
+    unit
+        Of the spans.
+    """
+    total = plays.sum(axis=1)
+    shown = np.sort(np.argsort(-total, kind="stable")[:MOST_PANELS])
+    columns = min(len(shown), 4)
+    rows = math.ceil(len(shown) / columns)
+    figure = Figure(figsize=(max(2.6 * columns, 5.2), 2.1 * rows + 0.9), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    places = np.arange(len(spans))
+    ticks = np.unique(np.linspace(0, len(spans) - 1, min(len(spans), 5)).astype(int))
+    labels = [*(span_in_words(span, unit, brief=True) for span in spans[ticks[:-1]]), "rested"]
+    for axes, arm in zip(grid, shown, strict=False):
+        heard = (plays[arm] >= FEWEST_PLAYS) & np.isfinite(half_widths[arm])
+        axes.errorbar(
+            places[heard],
+            means[arm, heard],
+            half_widths[arm, heard],
+            fmt="o",
+            markersize=3,
+            linewidth=1,
+            color=colour_of(1),
+            label=f"mean of {FEWEST_PLAYS} plays or more, 95 % interval",
+        )
+        axes.plot(places, fitted[arm], color=colour_of(0), label="fitted")
+        name = names[arm]
+        if len(name) > LONGEST_NAME:
+            name = name[: LONGEST_NAME - 1] + "…"
+        axes.set_title(f"{plain_text(name)}, {total[arm]:,.0f} plays", fontsize="small")
+        axes.set_xticks(ticks, labels, fontsize="small")
+        axes.tick_params(labelbottom=True)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid[len(shown) :]:
+        axes.set_visible(False)
+    what = "time" if unit == "seconds" else unit
+    figure.supxlabel(f"{what} since the arm was last played", fontsize="medium")
+    figure.supylabel("reward", fontsize="medium")
+    keys = grid[0].get_legend_handles_labels()
+    figure.legend(*keys, loc="outside upper right", ncols=2, frameon=False, fontsize="small")
+    if len(shown) < len(names):
+        left_out = f"{len(shown)} arms with the most plays; {len(names) - len(shown):,} not drawn"
+        figure.suptitle(left_out, fontsize="medium", x=0.01, ha="left")
+    return figure
+
+
 def _scale_options(scale: str, x: FloatArray | IntArray) -> dict[str, float]:
     """Return from where on a symlog axis is logarithmic: the smallest distance from 0."""
     return {"linthresh": float(np.abs(x[x != 0]).min(initial=1))} if scale == "symlog" else {}
@@ -171,9 +243,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 
 def image(draw: Callable[[], Figure], kind: str, theme: Mapping[str, Any] = LIGHT) -> bytes:
-    """Return a figure as a PNG or SVG file, the same bytes for the same numbers."""
+    """Return a figure as a PNG, SVG or PDF file, the same bytes for the same numbers."""
     buffer = BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {}
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with mpl.rc_context(cast(Any, theme)):
         draw().savefig(buffer, format=kind, dpi=150, metadata=metadata)
     return buffer.getvalue()

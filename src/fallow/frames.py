@@ -1,4 +1,4 @@
-"""Tables of rows; the only place that imports polars."""
+"""Tables of rows; with `logs/read.py` the only place that imports polars."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import DecayOrValues
 from fallow.rules import Rules
-from fallow.toml import MAX_BYTES, inline, read_toml
+from fallow.toml import MAX_BYTES, inline, parse_toml, read_toml
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -212,6 +212,18 @@ class Instance:
         rows = "".join(f"    {row},\n" for row in self.means.tolist())
         rules = f"\n{self.rules.to_toml()}" if self.rules else ""
         return f"names = {inline(list(self.names))}\nmeans = [\n{rows}]\n{rules}"
+
+    @classmethod
+    def from_toml(cls, text: str) -> Instance:
+        """Return the instance that a text in TOML holds, as `to_toml` writes it.
+
+        Examples
+        --------
+        >>> Instance.from_toml("means = [[0.1, 0.9], [0.5, 0.5]]")
+        Instance(2 arms, delays up to 1)
+        """
+        _, document = parse_toml(text.encode())
+        return cls._from_document(document)
 
     @classmethod
     def _from_document(cls, document: Mapping[str, Any]) -> Instance:

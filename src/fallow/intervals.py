@@ -12,6 +12,9 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 
+LEVEL = 0.975
+"""The quantile at the upper end of a 95 % interval."""
+
 
 class Estimate(NamedTuple):
     """Means over runs with their 95 % intervals: mean - half_width to mean + half_width."""
@@ -62,7 +65,7 @@ class Moments:
         if self.count < 2:
             return Estimate(self.mean, np.full_like(self.mean, np.nan))
         deviation = np.sqrt(self.squares / (self.count - 1))
-        quantile = _student_quantile(self.count - 1)
+        quantile = student_quantile(LEVEL, self.count - 1)
         return Estimate(self.mean, quantile * deviation / math.sqrt(self.count))
 
 
@@ -108,12 +111,18 @@ def estimate(values: FloatArray) -> Estimate:
     return moments(array).estimate()
 
 
-def _student_quantile(freedom: int) -> float:
-    """Return the 97.5 % quantile of Student's t (expansion: Abramowitz and Stegun 26.7.5)."""
+def student_quantile(chance: float, freedom: float) -> float:
+    """Return a quantile of Student's t (expansion: Abramowitz and Stegun 26.7.5).
+
+    Examples
+    --------
+    >>> round(student_quantile(0.975, 10), 3)
+    2.228
+    """
     few = {1: 12.7062, 2: 4.30265, 3: 3.18245}
-    if freedom in few:
-        return few[freedom]
-    z = NormalDist().inv_cdf(0.975)
+    if chance == LEVEL and freedom in few:
+        return few[int(freedom)]
+    z = NormalDist().inv_cdf(chance)
     terms = (
         z,
         (z**3 + z) / 4,
@@ -121,3 +130,15 @@ def _student_quantile(freedom: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
     return math.fsum(term / freedom**power for power, term in enumerate(terms))
+
+
+def student_tails(statistic: float, freedom: float) -> float:
+    """Return the chance of such a Student's t or one further from 0 (Wallace 1959).
+
+    Examples
+    --------
+    >>> round(student_tails(2.228, 10), 3)
+    0.05
+    """
+    z = math.sqrt(freedom * math.log1p(statistic**2 / freedom))
+    return 2 * NormalDist().cdf(-z * (8 * freedom + 1) / (8 * freedom + 3))

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from fallow.kernels.bandits import Log, Table
+from fallow.kernels.bandits import Runs, Table
 
 
 class Block(NamedTuple):
@@ -81,7 +81,7 @@ class CompiledLearner(Learner, Protocol):
         """Return all cycles that the loop may play; the log has them by their place here."""
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds.
 

@@ -6,12 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 from types import FrameType
 from typing import NoReturn
 
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 CLEAR_LINE_SHOW_CURSOR = "\r\x1b[K\x1b[?25h"
 """What a progress bar leaves to be done."""
+A_MOMENT = 0.05
+"""In seconds: after it, a finalizer in which a signal came has ended."""
 QUIET_TRACKERS = "ignore:resource_tracker"
 """For the processes that remove a killed program's semaphores: they need not say so."""
 _consequences: list[Callable[[], str]] = [lambda: ", no file is half written"]
@@ -57,16 +60,32 @@ def save_at_signals() -> Iterator[None]:
     for: they may never answer.
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}
+    unraisable = sys.unraisablehook
     try:
         try:
-            for number in SIGNALS:
-                signal.signal(number, _raise)
+            _raise_at_signals()
+            sys.unraisablehook = _raise_again
             yield
         finally:
+            sys.unraisablehook = unraisable
             for number, handler in before.items():
                 signal.signal(number, handler)
     except Ended as ended:
         ended.end()
+
+
+def _raise_at_signals() -> None:
+    for number in SIGNALS:
+        signal.signal(number, _raise)
+
+
+def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Repeat a signal that came in a finalizer or the like, from which nothing can be raised."""
+    if isinstance(lost.exc_value, Ended):
+        _raise_at_signals()
+        Timer(A_MOMENT, os.kill, [os.getpid(), lost.exc_value.number]).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _raise(number: int, _frame: FrameType | None) -> NoReturn:

@@ -9,7 +9,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.kernels.bandits import CUT, Log, Table
+from fallow.kernels.bandits import CUT, Runs, Table
 from fallow.protocol import Block, CompiledLearner, Learner, Outcome, has_compiled_loop
 from fallow.rewards import (
     CONCENTRATION,
@@ -183,7 +183,7 @@ def _play_compiled(
             f"learner must have as many arms as the instance, {arms}, got {learner.arms}"
         )
     table = Table(instance.means, np.full(arms, -rested), np.zeros(2, np.int64))
-    log = Log(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
+    log = Runs(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
     for cycle in learner.cycles():
         recorder.register(cycle)
     while table.clock[0] < horizon:

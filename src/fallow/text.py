@@ -1,9 +1,12 @@
-"""Text that users gave, where it is shown."""
+"""Text that is shown: what users gave, and spans of time."""
 
+import re
 from unicodedata import category
 
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories of control and format characters, surrogates, and ends of lines."""
+SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+SYMBOLS = {"days": "d", "hours": "h", "minutes": "min", "seconds": "s"}
 
 
 def visible(text: str) -> str:
@@ -22,3 +25,28 @@ def visible(text: str) -> str:
         each.encode("unicode_escape").decode() if category(each) in HIDDEN else each
         for each in text
     )
+
+
+def span_in_words(span: float, unit: str, brief: bool = False) -> str:
+    """Return a span of rounds or time with its unit; seconds in what is easier to grasp.
+
+    In brief, units have symbols, and those without a symbol are left out.
+
+    Examples
+    --------
+    >>> [span_in_words(1, "units of time"), span_in_words(2.5, "rounds")]
+    ['1 unit of time', '2.5 rounds']
+    >>> [span_in_words(90, "seconds"), span_in_words(86_400, "seconds")]
+    ['1.5 minutes', '1 day']
+    >>> [span_in_words(3, "rounds", brief=True), span_in_words(86_400, "seconds", brief=True)]
+    ['3', '1 d']
+    """
+    if unit == "seconds":
+        unit = next((longer for longer in SECONDS if span >= SECONDS[longer]), unit)
+        span /= SECONDS[unit]
+    number = f"{span:.2g}" if span < 10 else f"{span:,.0f}"
+    if brief:
+        return f"{number} {SYMBOLS.get(unit, '')}".rstrip()
+    if number == "1":
+        unit = re.sub(r"s\b", "", unit)
+    return f"{number} {unit}"

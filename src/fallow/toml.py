@@ -25,12 +25,16 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
     """
     try:
         with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        checks.at_most("its size in bytes", len(content), MAX_BYTES)
-        text = content.decode().replace("\r\n", "\n")
-        return text, _read(text)
+            return parse_toml(file.read(MAX_BYTES + 1))
     except ValueError as error:
         raise ValueError(f"{path} must be a TOML file: {error}") from None
+
+
+def parse_toml(content: bytes) -> tuple[str, dict[str, Any]]:
+    """Return TOML as text, and the document that it holds; a ValueError as for a file."""
+    checks.at_most("its size in bytes", len(content), MAX_BYTES)
+    text = content.decode().replace("\r\n", "\n")
+    return text, _read(text)
 
 
 def inline(value: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow import checks
-from fallow.arrays import FloatArray, IntArray
+from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.frames import frame
 from fallow.kernels.ledger import CLOCK, Cycles, Ledger, account
 from fallow.planners.cycle import Plan
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fallow.frames import DataFrame
 
 Rounds = int | Sequence[int] | IntArray
-Int32Array = npt.NDArray[np.int32]
 
 FLUSH = 2**16
 """Runs kept in lists before they are entered in arrays."""

@@ -8,7 +8,18 @@ try:
     with needed_by("the command line"):
         from typer import Typer
 
-        from fallow.cli import advise, catalog, plan, replay, run, simulate, warmup
+        from fallow.cli import (
+            advise,
+            catalog,
+            design,
+            evaluate,
+            fit,
+            plan,
+            replay,
+            run,
+            simulate,
+            warmup,
+        )
         from fallow.cli.app import app
         from fallow.cli.terminal import replace_unprintable, say_when_compiling
         from fallow.signals import Ended, end_at_signals, end_process
@@ -40,6 +51,9 @@ __all__ = [
     "advise",
     "app",
     "catalog",
+    "design",
+    "evaluate",
+    "fit",
     "main",
     "plan",
     "replay",

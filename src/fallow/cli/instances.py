@@ -1,5 +1,6 @@
 """Reading the instance that a command is given."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Annotated, get_type_hints
 import typer
 
 from fallow import Instance, catalog, checks
+from fallow.toml import MAX_BYTES
 from fallow.user_code import is_user_code, load
 
 InstanceArgument = Annotated[
     str,
     typer.Argument(
-        help="A name from `fallow catalog`, a TOML file, or your own function as module:name.",
+        help="A name from `fallow catalog`, a TOML file, - for TOML on standard input, or your own "
+        "function as module:name.",
         metavar="INSTANCE",
     ),
 ]
@@ -24,7 +27,7 @@ ParametersArgument = Annotated[
 
 
 def read_instance(source: str, parameters: Sequence[str]) -> Instance:
-    """Return the instance with a catalog name, in a file, or of a user's own function."""
+    """Return the instance with a catalog name, in a file, on standard input, or a user's own."""
     found = read_source(source, parameters)
     return found if isinstance(found, Instance) else catalog_instance(source, parameters)
 
@@ -36,12 +39,26 @@ def read_source(source: str, parameters: Sequence[str]) -> Instance | Callable[[
         load(source, Path.cwd())
     if is_own or source in catalog.ENTRIES:
         return catalog.source(source, catalog_parameters(source, parameters))
-    if not Path(source).exists():
+    from_input = source == "-"
+    if not from_input and not Path(source).exists():
         hint = checks.suggestion(source, catalog.ENTRIES)
         raise ValueError(f"INSTANCE must be a TOML file or a catalog name, got {source!r}{hint}")
     if parameters:
         raise ValueError(f"parameters must follow a catalog name, got {parameters[0]!r} for a file")
-    return Instance.load(source)
+    return _instance_from_input() if from_input else Instance.load(source)
+
+
+def _instance_from_input() -> Instance:
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    rule = "standard input must be an instance as TOML"
+    if not content.strip():
+        raise ValueError(f"{rule}, got nothing")
+    if content.lstrip().startswith(b"{"):
+        raise ValueError(f"{rule}, got JSON; leave out --json")
+    try:
+        return Instance.from_toml(content.decode())
+    except ValueError as error:
+        raise ValueError(f"{rule}: {error}") from None
 
 
 def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:

@@ -62,6 +62,8 @@ def plan_command(
 ) -> None:
     """Plan an instance with every planner and compare them, or plan the next rounds."""
     with user_mistakes():
+        if instance == since == "-":
+            raise ValueError("--since must be a file where INSTANCE is -, got - for both")
         model = read_instance(instance, parameters or [])
         checks.whole_number("--max-states", max_states, minimum=0)
         if rounds is not None:

@@ -1,19 +1,18 @@
 """`fallow plan --rounds`: the next rounds from where the user is."""
 
 import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from rich.console import Console
 
 import fallow
 from fallow import Instance, Schedule, checks
+from fallow.cli.arm_files import read_arms
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_line
-from fallow.planners.past_pulls import arm_named, arms_by_name
+from fallow.planners.past_pulls import arms_by_name
 from fallow.planners.schedule import MAX_ROUNDS
 
 HEADER = ("round", "arm", "delay", "reward")
@@ -26,7 +25,7 @@ def plan_rounds(
     checks.whole_number("--rounds", rounds, minimum=1, maximum=MAX_ROUNDS)
     if as_csv and as_json:
         raise ValueError("--csv must be left out with --json, got both")
-    pulls = None if since is None else _read_pulls(since, instance)
+    pulls = None if since is None else read_arms(since, arms_by_name(instance))
     with Console(stderr=True).status("planning (a first run also compiles)"):
         found = fallow.schedule(instance, rounds, since=pulls, max_states=max_states)
     if as_csv:
@@ -35,47 +34,6 @@ def plan_rounds(
         _print_json(found)
     else:
         _print_rounds(found)
-
-
-def _read_pulls(source: str, instance: Instance) -> list[int | None]:
-    """Return the arms of past pulls, oldest first, from a CSV file or for - from standard input.
-
-    A file has one name a line, or a header with a column `arm`. An empty name is a round without a
-    pull; empty lines mean nothing.
-    """
-    where = "standard input" if source == "-" else source
-    content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{where} must be UTF-8, got {error.reason} at {error.start}") from None
-    arms = arms_by_name(instance)
-    rows = list(_rows(where, text))
-    column, columns = 0, 1
-    if rows and "arm" in rows[0][1] and (len(rows[0][1]) > 1 or "arm" not in arms):
-        _, header = rows.pop(0)
-        column, columns = header.index("arm"), len(header)
-    pulls: list[int | None] = []
-    for line, row in rows:
-        if len(row) != columns:
-            raise ValueError(
-                f"{where}, line {line}: each line must be a name alone, or have the columns of a "
-                f"first line that names one of them arm, got {len(row)} columns"
-            )
-        name = row[column]
-        pulls.append(arm_named(f"{where}, line {line}: a pull", name, arms) if name else None)
-    return pulls
-
-
-def _rows(where: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Return each row of a CSV file that is not empty, and on which line it ends."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise ValueError(f"{where}, line {reader.line_num}: it must be CSV, got {error}") from None
 
 
 def _lines(schedule: Schedule) -> Iterator[tuple[int, str, int | None, float]]:

@@ -10,18 +10,34 @@ from fallow.text import visible
 
 NARROWEST = 12
 """Least width of a column of text, where the terminal is too narrow for all columns."""
+GAP = 2
+"""Between columns."""
 
 
 def print_table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    texts: Collection[str] = (),
+    console: Console | None = None,
 ) -> None:
-    """Print a table; the first column and those in `texts` hold text, all others numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for header in headers:
-        if header in (headers[0], *texts):
-            table.add_column(Text(visible(header)), overflow="fold", min_width=NARROWEST)
+    """Print a table; the first column and those in `texts` hold text, all others numbers.
+
+    On standard output, unless there is another console. Where that is too narrow, what stands in
+    brackets behind a number goes below it.
+    """
+    console = console or Console(highlight=False)
+    cells = [[visible(cell) for cell in row] for row in (headers, *rows)]
+    is_text = [header in (headers[0], *texts) for header in headers]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    least = [NARROWEST if folds else width for folds, width in zip(is_text, widths, strict=True)]
+    is_wide = sum(least) + GAP * (len(least) - 1) <= console.width
+    bracket = " (" if is_wide else "\n("
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for header, folds in zip(cells[0], is_text, strict=True):
+        if folds:
+            table.add_column(Text(header), overflow="fold", min_width=NARROWEST)
         else:
-            table.add_column(Text(visible(header)), justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    Console(highlight=False).print(table)
+            table.add_column(Text(header), justify="right", no_wrap=True)
+    for row in cells[1:]:
+        table.add_row(*(Text(cell.replace(" (", bracket)) for cell in row))
+    console.print(table)

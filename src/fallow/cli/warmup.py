@@ -10,6 +10,7 @@ from fallow.cli.app import app, user_mistakes
 from fallow.cli.progress import progress_bar
 from fallow.cli.terminal import print_line
 from fallow.learners.registry import LEARNERS, learner_factory
+from fallow.logs import rest_matters, simulate_log, value
 from fallow.planners import HEURISTICS, advise
 
 HORIZON = 200
@@ -43,7 +44,7 @@ def warmup_command() -> None:
 
 
 def all_works() -> Iterator[Callable[[], object]]:
-    """Return calls of all planners and learners, which together call every kernel."""
+    """Return calls of all planners, learners and logs, which together call every kernel."""
     instance = catalog.random_geometric(arms=4, max_delay=3, seed=0)
     for planner in HEURISTICS.values():
         yield partial(planner, instance)
@@ -56,6 +57,14 @@ def all_works() -> Iterator[Callable[[], object]]:
     yield partial(plan, instance.with_rules(TIGHT), max_states=0)
     for name in LEARNERS:
         yield partial(_play, instance, name)
+    yield partial(_judge, instance)
+
+
+def _judge(instance: Instance) -> None:
+    """Ask a log whether rest matters, and what a cycle is worth."""
+    log = simulate_log(instance, users=30, rounds=60)
+    rest_matters(log)
+    value(log, [0, 1])
 
 
 def _play(instance: Instance, name: str) -> None:

@@ -8,12 +8,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fallow.arrays import FloatArray, IntArray
+from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.kernels import compiled, tiered
-
-Int32Array = npt.NDArray[np.int32]
 
 CUT = 1
 """Where the clock says that the last block was cut at the horizon."""
@@ -46,7 +43,7 @@ class Table(NamedTuple):
     clock: IntArray
 
 
-class Log(NamedTuple):
+class Runs(NamedTuple):
     """Room for runs: the number of a cycle and how many pulls of it."""
 
     numbers: Int32Array
@@ -172,7 +169,7 @@ def _reward(mean: float, noisy: bool, generator: np.random.Generator) -> float:
 
 
 @compiled
-def _write(log: Log, runs: int, number: int, pulls: int) -> int:
+def _write(log: Runs, runs: int, number: int, pulls: int) -> int:
     """Write a run, joined to the one before if the cycle is the same; return the number of runs."""
     if runs and log.numbers[runs - 1] == number:
         log.pulls[runs - 1] += pulls
@@ -191,7 +188,7 @@ def play_rankings(
     horizon: int,
     noisy: bool,
     generator: np.random.Generator,
-    log: Log,
+    log: Runs,
 ) -> int:
     """Play UCB over ranking policies until the horizon or until the log is full.
 
@@ -237,7 +234,7 @@ def play_ucb(
     horizon: int,
     noisy: bool,
     generator: np.random.Generator,
-    log: Log,
+    log: Runs,
 ) -> int:
     """Play UCB over single arms until the horizon or until the log is full.
 
@@ -284,7 +281,7 @@ def _pull_and_learn(
     arm: int,
     noisy: bool,
     generator: np.random.Generator,
-    log: Log,
+    log: Runs,
     runs: int,
 ) -> int:
     """Pull an arm, count its reward, and write it to the log; return the number of runs."""
@@ -300,7 +297,7 @@ def play_window(
     horizon: int,
     noisy: bool,
     generator: np.random.Generator,
-    log: Log,
+    log: Runs,
 ) -> int:
     """Play UCB over a window until the horizon or until the log is full."""
     runs = 0
@@ -319,7 +316,7 @@ def play_thompson(
     noisy: bool,
     generator: np.random.Generator,
     learner_generator: np.random.Generator,
-    log: Log,
+    log: Runs,
 ) -> int:
     """Play Thompson sampling until the horizon or until the log is full."""
     runs = 0
@@ -338,7 +335,7 @@ def play_epsilon(
     noisy: bool,
     generator: np.random.Generator,
     learner_generator: np.random.Generator,
-    log: Log,
+    log: Runs,
 ) -> int:
     """Play epsilon-greedy until the horizon or until the log is full."""
     runs = 0

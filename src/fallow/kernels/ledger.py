@@ -8,12 +8,9 @@ so nothing drifts however long the horizon.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fallow.arrays import FloatArray, IntArray
+from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.kernels import compiled, tiered
-
-Int32Array = npt.NDArray[np.int32]
 
 CLOCK = 0
 

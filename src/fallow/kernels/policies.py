@@ -3,12 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fallow.arrays import FloatArray, IntArray
+from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.kernels import compiled, tiered
-
-Int32Array = npt.NDArray[np.int32]
 
 FORBIDDEN = -1
 TOLERANCE = 1e-12

@@ -10,12 +10,9 @@ one round ago, so age 1 is nobody's only if some arm has delay 0.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fallow.arrays import FloatArray, IntArray
+from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.kernels import compiled, tiered
-
-Int32Array = npt.NDArray[np.int32]
 
 RESTED = 0
 MOST_VECTORS = 1e300

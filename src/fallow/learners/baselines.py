@@ -4,7 +4,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.kernels import bandits
-from fallow.kernels.bandits import Log, Statistics, Table
+from fallow.kernels.bandits import Runs, Statistics, Table
 from fallow.learners import restored
 from fallow.learners.checked_learner import FixedLearner
 from fallow.learners.restored import SLACK
@@ -79,7 +79,7 @@ class UCB1(BlindLearner):
         return Block((int(bandits.ucb_choice(self._statistics, total, self.exploration)),))
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_ucb(
@@ -108,7 +108,7 @@ class SlidingWindowUCB(BlindLearner):
         return Block((int(bandits.ucb_choice(self._statistics, seen, self.exploration)),))
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_window(
@@ -134,7 +134,7 @@ class ThompsonSampling(BlindLearner):
         return Block((int(bandits.thompson_choice(self._statistics, self.generator)),))
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_thompson(
@@ -162,7 +162,7 @@ class EpsilonGreedy(BlindLearner):
         return Block((int(choice),))
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         return bandits.play_epsilon(

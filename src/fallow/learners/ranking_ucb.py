@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
-from fallow.kernels.bandits import Log, Table, observe, play_rankings, ucb_choice
+from fallow.kernels.bandits import Runs, Table, observe, play_rankings, ucb_choice
 from fallow.learners import restored
 from fallow.learners.baselines import check_statistics, empty_statistics
 from fallow.learners.checked_learner import FixedLearner
@@ -60,7 +60,7 @@ class RankingUCB(RankingLearner, FixedLearner):
         return [self.order[:arms] for arms in range(1, self.arms + 1)]
 
     def play_compiled(
-        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Log
+        self, table: Table, horizon: int, noisy: bool, generator: np.random.Generator, log: Runs
     ) -> int:
         """Play until the horizon or until the log is full, and return how many runs it holds."""
         order = np.array(self.order)
