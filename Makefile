@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tournament test fuzz live-test mutants bench bench-check clean
+.PHONY: demo tune tournament test fuzz live-test mutants bench bench-check clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -12,11 +12,18 @@ demo: $(READY)
 	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
 		--tournament docs/tournament.json
 
-# About half an hour on two cores; after a break it goes on. After a change of the code, remove
-# report/tournament first: results of older code are refused.
+# Chooses the constants of learners by trials, in about half an hour on two cores. Needed when a learner or what
+# is tried has changed; after a change of the code, remove report/tune first.
+TOURNAMENT := reproduction/experiments/tournament
+tune: $(READY)
+	$(BIN)/python -m reproduction tune $(TOURNAMENT)/learners/trials.toml --out report/tune \
+		--learners $(TOURNAMENT)/learners/tuned.toml --trials $(TOURNAMENT)/learners/trials.json
+
+# Some hours on two cores, which `python -m reproduction estimate` tells beforehand; after a break it goes
+# on. After a change of the code, remove report/tournament first: results of older code are refused.
 tournament: $(READY)
-	$(BIN)/python -m reproduction tournament reproduction/experiments/tournament/*.toml --out report/tournament \
-		--page docs/tournament.md
+	$(BIN)/python -m reproduction tournament $(TOURNAMENT)/*.toml --out report/tournament \
+		--page docs/tournament.md --trials $(TOURNAMENT)/learners/trials.json
 	cp report/tournament/standings.json docs/tournament.json
 
 test: $(READY)

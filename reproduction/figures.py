@@ -1,4 +1,4 @@
-"""Figures of the reproduction alone: the paper's Figure 1, and the tournament's heat map."""
+"""Figures of the reproduction alone: the paper's Figure 1, and those of the tournament."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from fallow.arrays import FloatArray
-from fallow.figures import colour_of, plain_text
+from fallow.figures import LINES, colour_of, plain_text
 
 # The library's colours, brighter for dark ground.
 BRIGHT = ("#56b4e9", "#ff8c42", "#2fc79a", "#e59ac4", "#f0c040", "#a6c8ff", "#a0a0a0")
@@ -56,6 +56,49 @@ def heat_figure(learners: Sequence[str], families: Sequence[str], shares: FloatA
     figure.colorbar(picture, label="share of the optimum's reward", fraction=0.03)
     figure.suptitle("The tournament", fontsize="medium")
     return figure
+
+
+def regret_figure(
+    rounds: Sequence[int], curves: Mapping[str, FloatArray], highlighted: Sequence[str], title: str
+) -> Figure:
+    """Draw the regret of learners over time on log axes.
+
+    Parameters
+    ----------
+    rounds
+        Where the curves have values.
+    curves
+        Regret by name; what is not above 0 is not drawn.
+    highlighted
+        The names that stand out and have a place in the legend; all others are thin and grey.
+    title
+        Above the picture.
+    """
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, regret in curves.items():
+        if name not in highlighted:
+            axes.plot(rounds, _positive(regret), color="#b0b0b0", linewidth=0.6, zorder=1)
+    for place, name in enumerate(highlighted):
+        line = LINES[place % len(LINES)]
+        axes.plot(
+            rounds,
+            _positive(curves[name]),
+            color=colour_of(place),
+            linestyle=line,
+            label=plain_text(name),
+            zorder=2,
+        )
+    axes.set(xscale="log", yscale="log", xlabel="round", ylabel="regret against the optimum")
+    axes.legend(frameon=False, fontsize="small")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(plain_text(title), fontsize="medium")
+    return figure
+
+
+def _positive(values: FloatArray) -> FloatArray:
+    """Return values with gaps where a log axis has no place for them."""
+    return np.where(values > 0, values, math.nan)
 
 
 def transition_figure(totals: Mapping[str, FloatArray], title: str) -> Figure:

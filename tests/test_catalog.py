@@ -1,5 +1,6 @@
 """The catalog: what the paper states of each instance."""
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,16 @@ def test_every_entry_has_its_arms_and_delays() -> None:
         "random_geometric": (7, 6),
         "random_power": (7, 6),
         "random_table": (7, 6),
+        "random_blocking": (7, 6),
         "falling": (7, 6),
+        "mixed": (7, 6),
         "drifting": (7, 6),
         "blocking_small": (20, 10),
         "blocking_large": (20, 20),
         "blocking_fixed": (20, 10),
         "recovering": (10, 29),
+        "published_blocking": (20, 9),
+        "published_recovering": (10, 30),
         "trick_og": (2, 1),
         "trick_csbog": (5, 9),
     }
@@ -99,6 +104,58 @@ def test_blocking_families_have_their_gaps_and_delays(name: str, low: int, high:
         assert set(np.unique(instance.means[:, 0])) == {0.0}
 
 
+@pytest.mark.parametrize(("shortest", "longest"), [(1, 10), (11, 20), (10, 10)])
+def test_published_blocking_arms_pay_every_so_many_rounds(shortest: int, longest: int) -> None:
+    """An arm of delay D pays at delay D, where ours pays from D + 1 on."""
+    waits = []
+    for seed in range(40):
+        instance = catalog.published_blocking(seed, shortest, longest)
+        gaps = -np.diff(instance.baselines)
+        assert ((gaps >= 0.01) & (gaps <= 0.05)).all()
+        assert instance.means.shape == (20, longest)
+        pays = instance.means > 0
+        assert np.array_equal(pays, np.sort(pays, axis=1))
+        assert np.array_equal(instance.means, pays * instance.baselines[:, np.newaxis])
+        waits += [int(row.argmax()) + 1 for row in pays]
+    # One of ten delays is missing from 800 draws with a chance below 1e-35.
+    assert set(waits) == set(range(shortest, longest + 1))
+
+
+def test_published_recovering_arms_start_at_zero() -> None:
+    for seed in range(5):
+        published, ours = catalog.published_recovering(seed), catalog.recovering(seed)
+        assert np.array_equal(published.means[:, 1:], ours.means)
+        assert (published.means[:, 0] < ours.means[:, 0]).all()
+
+
+def test_low_rates_are_the_same_draws_on_a_smaller_scale() -> None:
+    assert np.allclose(
+        catalog.random_geometric(seed=4, highest=0.05).means,
+        0.05 * catalog.random_geometric(seed=4).means,
+    )
+    blocking = catalog.random_blocking(arms=500, seed=4, highest=0.05)
+    assert_spread_over(blocking.baselines.tolist(), 0, 0.05)
+    assert set(np.unique(blocking.means[:, 0])) == {0.0}
+
+
+def test_mixed_arms_fall_in_turn() -> None:
+    rising, mixed = catalog.random_geometric(seed=3).means, catalog.mixed(seed=3).means
+    assert np.array_equal(mixed[::2], rising[::2])
+    assert np.array_equal(mixed[1::2], catalog.falling(seed=3).means[1::2])
+
+
+def test_drifting_baselines_pass_through_all_draws() -> None:
+    ends = catalog.drifting(0, seed=2), catalog.drifting(1, seed=2)
+    stops = [catalog.drifting(share, seed=2, draws=5) for share in (0, 0.25, 0.5, 0.75, 1)]
+    assert stops[0].baselines.tolist() == ends[0].baselines.tolist()
+    assert stops[1].baselines.tolist() == ends[1].baselines.tolist()
+    assert len({stop.baselines.tobytes() for stop in stops}) == 5
+    between = catalog.drifting(0.625, seed=2, draws=5).baselines
+    assert between == pytest.approx((stops[2].baselines + stops[3].baselines) / 2)
+    delays = {tuple(stop.delays.tolist()) for stop in stops}
+    assert len(delays) == 1
+
+
 def assert_spread_over(values: list[float], low: float, high: float) -> None:
     """400 uniform draws all miss a given twentieth of the range with a chance of 1.2e-9."""
     assert len(values) >= 400
@@ -135,8 +192,9 @@ def test_recovering_arms_rise_along_a_logistic_curve() -> None:
 
 
 def test_seeds_are_reproducible_and_differ() -> None:
-    for name in ("figure2", "random_geometric", "random_power", "random_table", "recovering"):
-        build = catalog.ENTRIES[name]
+    random = [each for each in catalog.ENTRIES.values() if "seed" in signature(each).parameters]
+    assert len(random) == 14
+    for build in random:
         assert build(seed=1) == build(seed=1)
         assert build(seed=1) != build(seed=2)
 
@@ -154,6 +212,15 @@ def test_seeds_are_reproducible_and_differ() -> None:
         ("random_table", {"arms": 0}, "arms must be a whole number >= 1, got 0"),
         ("random_power", {"max_delay": 1.5}, "max_delay must be a whole number >= 1, got 1.5"),
         ("greedy_trap", {"epsilon": 0.7}, r"baselines must lie in \[0, 1\]"),
+        ("random_blocking", {"highest": 1.5}, r"highest must be a number in \[0, 1\], got 1.5"),
+        ("drifting", {"draws": 1}, "draws must be a whole number >= 2, got 1"),
+        ("published_blocking", {"shortest": 0}, "shortest must be a whole number >= 1, got 0"),
+        ("published_blocking", {"longest": 10**9}, "longest must be at most 67,108,864"),
+        (
+            "published_blocking",
+            {"shortest": 5, "longest": 4},
+            "longest must be a whole number >= 5, got 4",
+        ),
         ("figure3", {"epsilon": "x"}, "epsilon must be a finite number, got 'x'"),
         ("greedy_trap", {"epsilon": "x"}, "epsilon must be a finite number, got 'x'"),
         ("maintenance", {"intervals": (1, 2)}, "sum of 1 / interval <= 1, got 3/2"),

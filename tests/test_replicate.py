@@ -230,7 +230,7 @@ class Talkative(TakeTurns):
         ({"learners": lambda *_: Talkative()}, "ranking_rounds must be a whole number >= 0"),
         (
             {"rewards": "gamma"},
-            "rewards must be one of bernoulli, none, beta, or a function .*, got 'gamma'",
+            "rewards must be one of bernoulli, none, beta, gaussian, or a function .*, got 'gamma'",
         ),
         ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
         ({"seed": -1}, "seed must be a whole number >= 0, got -1"),

@@ -31,7 +31,7 @@ from reproduction.report.content import Content, PlannerRow, compare_planners
 from reproduction.report.experiment import ends_csv, read_experiment
 from reproduction.report.page import figure_1, figure_1_exhibit, html
 from reproduction.report.reproduction import markdown
-from reproduction.tournament import load_standings
+from reproduction.tournament.standing import load_standings
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
@@ -180,8 +180,11 @@ def test_the_page_says_what_was_found(content: Content, page: Path) -> None:
 def test_the_page_says_where_the_tournament_comes_from(content: Content, page: Path) -> None:
     text = " ".join(without_pictures(page).split())
     assert "did not play the tournament" in text
-    assert "20 learners on 22 families, 50 to 250 runs of 1,000 to 10,000 rounds" in text
-    assert "seeds 100 to 121" in text
+    learners = {standing.learner for standing in content.standings}
+    families = {standing.family for standing in content.standings}
+    seeds = {standing.seed for standing in content.standings}
+    assert f"{len(learners)} learners on {len(families)} families, " in text
+    assert f"seeds {min(seeds)} to {max(seeds)}" in text
     assert "did not play the tournament" not in html(replace(content, standings=()))
 
 

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from statistics import NormalDist
 from threading import Lock
 from typing import Any
 
@@ -39,6 +40,13 @@ def pi_ucb(instance: Instance, _: int) -> RankingUCB:
     return RankingUCB(instance.order)
 
 
+def cut_variance(reach: float) -> float:
+    """Return the variance of a standard normal number that is cut off at -reach and reach."""
+    normal = NormalDist()
+    within = normal.cdf(reach) - normal.cdf(-reach)
+    return within - 2 * reach * normal.pdf(reach) + (1 - within) * reach**2
+
+
 @pytest.mark.parametrize("mean", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize(
     ("law", "concentration", "variance"),
@@ -47,6 +55,7 @@ def pi_ucb(instance: Instance, _: int) -> RankingUCB:
         ("none", 10, lambda _: 0.0),
         ("beta", 2, lambda mean: mean * (1 - mean) / 3),
         ("beta", 50, lambda mean: mean * (1 - mean) / 51),
+        ("gaussian", 10, lambda mean: cut_variance(min(mean, 1 - mean) / 0.1) / 100),
         (coins, 10, lambda mean: mean * (1 - mean)),
         (around, 10, lambda mean: min(mean, 1 - mean) ** 2 / 3),
     ],
@@ -65,7 +74,7 @@ def test_rewards_have_their_mean_and_spread(
         assert np.var(drawn) == pytest.approx(spread, rel=0.2, abs=1e-9)
 
 
-@pytest.mark.parametrize("law", ["beta", coins, around])
+@pytest.mark.parametrize("law", ["beta", "gaussian", coins, around])
 def test_a_sum_in_pieces_is_that_of_single_draws(
     law: Rewards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +84,14 @@ def test_a_sum_in_pieces_is_that_of_single_draws(
         many = draws(law, np.random.default_rng(seed)).many
         one = draws(law, np.random.default_rng(seed)).one
         assert many(0.3, count) == pytest.approx(sum(one(0.3) for _ in range(count)), rel=1e-12)
+
+
+def test_gaussian_rewards_stay_within_their_range() -> None:
+    one, _ = draws("gaussian", np.random.default_rng(1))
+    for mean in np.linspace(0, 1, 41).tolist():
+        drawn = [one(mean) for _ in range(50)]
+        assert 0 <= min(drawn) <= max(drawn) <= 1
+        assert one(mean) != one(mean) or mean in (0, 1)
 
 
 def test_a_law_is_given_arrays_of_means_in_pieces() -> None:

@@ -183,9 +183,9 @@ def test_a_learner_is_told_its_own_block_in_a_drift() -> None:
         ({"horizon": 10**17}, "horizon must be at most 4,503,599,627,370,496"),
         (
             {"rewards": "gauss"},
-            "rewards must be one of bernoulli, none, beta, or a function .*, got 'gauss'",
+            "rewards must be one of bernoulli, none, beta, gaussian, or a function .*, got 'gauss'",
         ),
-        ({"rewards": 5}, "rewards must be one of bernoulli, none, beta, or a function .*, got 5"),
+        ({"rewards": 5}, "rewards must be one of bernoulli, none, .*, or a function .*, got 5"),
         ({"concentration": 0}, "concentration must be finite and above 0, got 0"),
         ({"concentration": 5e-324}, r"concentration must be from 1e-09 to 1e\+09, got 5e-324"),
         ({"concentration": 1.7e308}, r"concentration must be from 1e-09 to 1e\+09, got 1.7e\+308"),

@@ -75,22 +75,6 @@ def test_a_spec_says_what_is_played(tmp_path: Path) -> None:
     assert learner.order == tuple(drawn.order)
 
 
-def test_learners_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
-    start, end = SPEC.index("[learners.low]"), SPEC.index("[[published]]")
-    tables = SPEC[start:end].replace("learners.", "")
-    (tmp_path / "all.toml").write_text(tables, encoding="utf-8")
-    text = 'learners = "all.toml"\n' + SPEC[:start] + SPEC[end:]
-    assert load(tmp_path, text).learners == load(tmp_path, SPEC).learners
-    with pytest.raises(ValueError, match=r"test\.toml, line 1: .*none\.toml must be a TOML file"):
-        load(tmp_path, text.replace("all.toml", "none.toml"))
-    (tmp_path / "all.toml").write_text(tables.replace("delta = 0.2", "delta = 2"))
-    with pytest.raises(ValueError, match=r"all\.toml, line 3: low\.delta must lie strictly"):
-        load(tmp_path, text)
-    (tmp_path / "all.toml").write_text(tables.replace("delta = 0.2", "detla = 1"))
-    with pytest.raises(ValueError, match=r"all\.toml, line 3: a key of low must be .*'detla'"):
-        load(tmp_path, text)
-
-
 def test_learners_may_be_told_something_else(tmp_path: Path) -> None:
     text = SPEC.replace('"low-switch"\ndelta = 0.2', '"rotation"') + "\n[told]\nmax_delay = 2\n"
     spec = load(tmp_path, text)
@@ -221,7 +205,7 @@ MISTAKES = [
     ("seed = 1", "seed = -1", "line 5: seed must be a whole number >= 0, got -1"),
     ("horizon = 100", "horizon = 1e99", "line 3: horizon must be at most 4,503"),
     ("horizon = 100", "horizon = 1.5", "line 3: horizon must be a whole number >= 1, got 1.5"),
-    ('"none"', '"gauss"', "line 6: rewards must be one of bernoulli, none, beta, got 'gauss'"),
+    ('"none"', '"gauss"', "line 6: rewards must be one of bernoulli, none, .*, got 'gauss'"),
     (
         "seed = 1",
         "seed = 1\nconcentration = 5",

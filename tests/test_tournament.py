@@ -7,48 +7,50 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import run_command
+from helpers import run_command, runner
 
 from fallow import catalog, optimal
 from fallow.learners.registry import LEARNERS
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
-from reproduction.cli import app
-from reproduction.figures import heat_figure
-from reproduction.tournament import (
-    MISSPECIFIED,
+from fallow.studies.spec import LearnerSpec
+from fallow.studies.workers import local_workers
+from reproduction.cli import app, tournament
+from reproduction.tournament import replay
+from reproduction.tournament.estimate import OPTIMUM, estimate
+from reproduction.tournament.page import markdown
+from reproduction.tournament.standing import (
+    EARLY,
+    REPLAYS,
     Standing,
-    describe_families,
-    describe_knowledge,
+    compared_rounds,
     load_standings,
-    markdown,
-    matrix,
+    regret_curves,
+    replay_all,
     standings,
     standings_json,
+    told,
 )
+from reproduction.tournament.tables import MISSPECIFIED, TUNED, at_end
+from reproduction.tournament.tuning import load_trials, load_tuning
 
 ROOT = Path(__file__).parent.parent
-EXPERIMENTS = ROOT / "reproduction" / "experiments"
-FAMILIES = sorted((EXPERIMENTS / "tournament").glob("*.toml"))
-NEWCOMERS = {
-    "bayes-rotation",
-    "bayes-rotation-unbounded",
-    "imed-kd",
-    "kl-ucb-greedy",
-    "kl-ucb-whittle",
-    "lookahead-thompson",
-    "psrl",
-}
-"""Learners that have come since the tournament was played."""
+TOURNAMENT = ROOT / "reproduction" / "experiments" / "tournament"
+FAMILIES = sorted(TOURNAMENT.glob("*.toml"))
 SPEC = """\
 title = "{title}"
-horizon = 500
+caption = "Two arms."
+horizon = 1_500
 runs = 4
 seed = 3
-switching_costs = [0, 5]
+checkpoints = [1, 10, 1_000, 1_500]
 
 [learners.rotation]
+exploration = 3
+
+[learners."rotation, tuned"]
+learner = "rotation"
 
 [learners.ghost]
 
@@ -62,13 +64,15 @@ epsilon = [-0.1, 0.1]
 
 def test_every_family_and_learner_takes_part() -> None:
     specs = [load_spec(path) for path in FAMILIES]
-    assert len(specs) >= 20
-    assert all(spec.runs >= 50 for spec in specs)
-    assert len({spec.seed for spec in specs}) == len(specs)
+    assert len(specs) == 36
+    assert all(spec.runs >= 30 for spec in specs)
+    assert len({spec.seed for spec in specs}) == len({spec.title for spec in specs}) == len(specs)
+    assert all(EARLY in compared_rounds(spec) for spec in specs)
+    assert all(len(spec.rounds()) == 21 for spec in specs)
+    assert all(spec.caption for spec in specs)
     played = {learner.learner for spec in specs for learner in spec.learners.values()}
-    assert played == set(LEARNERS) - {"bandit-ranker", "plan"} - NEWCOMERS
-    arms = [spec.first_instance().arms for spec in specs]
-    assert max(arms) == 100
+    assert played == set(LEARNERS) - {"bandit-ranker", "plan"}
+    assert max(spec.first_instance().arms for spec in specs) == 1000
     assert set(MISSPECIFIED) <= {spec.title for spec in specs}
 
 
@@ -76,9 +80,10 @@ def test_every_family_and_learner_takes_part() -> None:
 def test_nothing_crashes_on_any_family(path: Path, tmp_path: Path) -> None:
     """Two short runs of every learner, on misspecified families too."""
     spec = load_spec(path)
-    run(replace(spec, runs=2, horizon=300), tmp_path, rows=True)
+    run(replace(spec, runs=2, horizon=300, checkpoints=(300,)), tmp_path, rows=True)
     _, studies = read_results(tmp_path)
     for study in studies:
+        assert len(study.runs) == 2  # a run in which a learner fails is missing
         assert (study.rewards >= 0).all()
         assert (study.rewards[:, :, -1] <= 300).all()
 
@@ -91,109 +96,152 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "family"
 
 
+def _standings(folder: Path) -> list[Standing]:
+    spec, _ = read_results(folder)
+    with local_workers(1) as workers:
+        return standings(folder, replay_all(folder, spec, workers))
+
+
 def test_standings_are_means_over_runs_and_the_sweep(folder: Path) -> None:
-    _, (rotation, ghost) = standings(folder)
+    early, rotation, _, best, _, ghost = _standings(folder)
     _, studies = read_results(folder)
-    assert (rotation.family, rotation.learner, rotation.runs) == ("A family", "rotation", 8)
-    assert (rotation.horizon, rotation.seed) == (500, 3)
+    assert (rotation.family, rotation.label, rotation.learner) == ("A family", *["rotation"] * 2)
+    assert (rotation.parameters, best.parameters) == ({"exploration": 3}, {})
+    assert (best.label, best.learner) == ("rotation, tuned", "rotation")
+    assert (early.rounds, rotation.rounds, rotation.runs, rotation.seed) == (1000, 1500, 8, 3)
     optima = [optimal(catalog.figure3(epsilon)).gain for epsilon in (-0.1, 0.1)]
-    shares = [
-        float(reward) / (500 * optimum)
-        for study, optimum in zip(studies, optima, strict=True)
-        for reward in study.rewards[:, 0, -1]
-    ]
-    assert rotation.share == pytest.approx(np.mean(shares))
-    assert rotation.share_half_width > 0
-    lost = [study.regret("rotation", switching_cost=5)[:, -1] for study in studies]
-    assert rotation.regret_against_ghost["5"] == pytest.approx(np.mean(lost))
-    assert ghost.regret_against_ghost["5"] == pytest.approx(ghost.regret_against_ghost["0"])
-    assert ghost.switches == 0 < rotation.switches
-    assert ghost.regret_against_optimum > rotation.regret_against_optimum > 0
+    for standing, column in ((early, 2), (rotation, 3)):
+        shares = [
+            float(reward) / (standing.rounds * optimum)
+            for study, optimum in zip(studies, optima, strict=True)
+            for reward in study.rewards[:, 0, column]
+        ]
+        assert standing.share == pytest.approx(np.mean(shares))
+        lost = [study.regret("rotation", "optimum")[:, column] for study in studies]
+        assert standing.regret == pytest.approx(np.mean(lost))
+    assert rotation.share_half_width > 0 < rotation.regret_half_width
+    assert ghost.regret > rotation.regret > best.regret > 0
+    assert not rotation.against_bound
     assert rotation.seconds > 0
 
 
-def test_the_matrix_has_a_gap_where_a_learner_did_not_play(folder: Path) -> None:
-    _, (rotation, ghost) = standings(folder)
-    assert not rotation.against_bound
-    other = replace(rotation, family="B | C", share=0.25, against_bound=True)
-    table = [rotation, replace(ghost, share=0.999), other]
-    learners, families, shares = matrix(table)
-    assert (learners, families) == (["rotation", "ghost"], ["A family", "B | C"])
-    assert shares[0].tolist() == [rotation.share, 0.25]
-    assert math.isnan(shares[1, 1])
-    texts = [text.get_text() for text in heat_figure(learners, families, shares).axes[0].texts]
-    assert texts == [f"{rotation.share:.2f}", "0.25", "1.00"]
-    page = markdown(table)
-    assert f"| A family | **{rotation.share:.3f}** | 0.999 |" in page
-    assert r"| B \| C * | **0.250** |  |" in page
+def test_switches_are_the_mean_of_some_runs(folder: Path) -> None:
+    early, rotation, *_ = _standings(folder)
+    spec, _ = read_results(folder)
+    counts = [
+        replay.count_switches(spec, "rotation", number, [1000, 1500])
+        for number in range(replay.RUNS)
+    ]
+    assert (early.switches, rotation.switches) == tuple(np.mean(counts, axis=0))
 
 
-def _standing(costs: tuple[str, ...]) -> Standing:
-    regrets = {cost: float(place) for place, cost in enumerate(costs)}
-    return Standing("A", "rotation", 70, 500, 9, 0.5, 0.1, regrets, regrets, 3, 1, 2, 0.1, True)
+def test_what_was_played_again_is_kept(folder: Path) -> None:
+    first = _standings(folder)
+    assert _standings(folder) == first  # with the same seconds
+    kept = json.loads((folder / REPLAYS).read_text())
+    kept["rotation"]["seconds"] = 77
+    (folder / REPLAYS).write_text(json.dumps(kept))
+    assert _standings(folder)[0].seconds == 77
+    kept["ghost"]["switches"] = [1]
+    for content in (json.dumps(kept), "[]", '{"rotation": 1}', "[" * 10**5):
+        (folder / REPLAYS).write_text(content)
+        with pytest.raises(ValueError, match=rf"{REPLAYS} is damaged: .*; remove it"):
+            _standings(folder)
 
 
-@pytest.mark.parametrize("costs", [("0", "5"), ("0.25", "1", "2", "4")])
-def test_the_page_has_the_costs_of_the_standings(costs: tuple[str, ...]) -> None:
-    head, line, row = markdown([_standing(costs)]).split("\n\n")[-1].splitlines()
-    heads = [cell.strip() for cell in head.split("|")[1:-1]]
-    cells = [cell.strip() for cell in row.split("|")[1:-1]]
-    assert heads[2:-3] == [f"regret against ghost, cost {cost}" for cost in costs]
-    assert cells[2:-3] == [f"{place} ± {place}" for place in range(len(costs))]
-    assert line.count("---") == len(heads)
-
-
-def test_the_page_has_the_numbers_of_its_own_standings() -> None:
-    page = markdown([_standing(("0",)), replace(_standing(("0",)), family="B", runs=50, seed=8)])
-    assert "1 learners on 2 families, 50 to 70 runs each" in page
-    assert "## A\n\n70 runs, T = 500, seed 9.\n" in page
-    assert "## B\n\n50 runs, T = 500, seed 8.\n" in page
-    assert "follow plans" not in page
+def test_regret_curves_are_means_over_runs(folder: Path) -> None:
+    rounds, curves = regret_curves(folder)
+    assert rounds == [10, 1000, 1500]
+    early, rotation, *_ = _standings(folder)
+    assert curves["rotation"][1:].tolist() == [early.regret, rotation.regret]
 
 
 def test_what_learners_are_told_is_said() -> None:
-    told = describe_knowledge(["low-switch", "ucb-greedy", "rotation", "ucb1", "ghost", "mine"])
-    assert told == (
-        "Told the whole instance: ghost. Told the order of the arms: low-switch. "
-        "Told the delay of each arm: ucb-greedy. Told a bound on the delays: rotation."
-    )
-
-
-def test_families_that_are_different_are_named_only_if_they_were_played() -> None:
-    bounded = _standing(("0",))
-    drifting = replace(bounded, family="drifting baselines", against_bound=False)
-    assert describe_families([drifting]) == (
-        "What learners assume or are told is wrong on: drifting baselines."
-    )
-    assert describe_families([bounded]).endswith("stands for it, on: A.")
-    assert describe_families([replace(bounded, against_bound=False)]) == ""
+    said = {
+        "low-switch": "the order of the arms",
+        "doubling": "the order of the arms",
+        "ucb-greedy": "the delay of each arm",
+        "rotation": "a bound on the delays",
+        "rotation-unbounded": "nothing",
+        "ghost": "the whole instance",
+        "mine:Learner": "nothing",
+    }
+    assert {name: told(LearnerSpec(name, {})) for name in said} == said
 
 
 def test_the_documented_standings_are_those_of_the_specs() -> None:
     path = ROOT / "docs" / "tournament.json"
     table = load_standings(path)
     assert standings_json(table) == path.read_bytes()
-    assert (ROOT / "docs" / "tournament.md").read_text(encoding="utf-8") == markdown(table)
     specs = {spec.title: spec for spec in map(load_spec, FAMILIES)}
+    trials = load_trials(TOURNAMENT / "learners" / "trials.json")
+    page = (ROOT / "docs" / "tournament.md").read_text(encoding="utf-8")
+    assert page == markdown(table, list(specs.values()), trials)
     assert {standing.family for standing in table} == set(specs)
-    for standing in table:
-        spec = specs[standing.family]
-        runs = spec.runs * len(spec.points)
-        assert (standing.runs, standing.seed) == (runs, spec.seed)
-        assert list(standing.regret_against_ghost) == [f"{cost:g}" for cost in spec.switching_costs]
+    for title, spec in specs.items():
+        assert (ROOT / "docs" / "tournament" / f"{spec.name}.svg").is_file()
+        family = [standing for standing in table if standing.family == title]
+        assert [standing.label for standing in at_end(family)] == list(spec.learners)
+        for standing in family:
+            assert (standing.runs, standing.seed) == (spec.runs * len(spec.points), spec.seed)
 
 
-def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:
+def test_all_that_was_tuned_takes_part_in_every_family() -> None:
+    tuning = load_tuning(TOURNAMENT / "learners" / "trials.toml")
+    labels = {learner + TUNED for learner in tuning.trials}
+    for spec in map(load_spec, FAMILIES):
+        assert labels <= spec.learners.keys()
+
+
+def test_the_command_writes_standings_page_and_pictures(tmp_path: Path) -> None:
     files = []
     for name in ("one", "two"):
         files.append(tmp_path / f"{name}.toml")
         files[-1].write_text(SPEC.format(title=name), encoding="utf-8")
     words = ["tournament", *map(str, files), "--out", str(tmp_path / "out")]
-    run_command(*words, "--page", str(tmp_path / "page.md"), app=app)
+    words += ["--page", str(tmp_path / "page.md")]
+    run_command(*words, app=app)
     table = load_standings(tmp_path / "out" / "standings.json")
-    assert [standing.family for standing in table] == ["one", "one", "two", "two"]
+    labels = ["rotation", "rotation, tuned", "ghost"]
+    assert [(each.family, each.label, each.rounds) for each in table] == [
+        (family, label, rounds)
+        for family in ("one", "two")
+        for label in labels
+        for rounds in (1000, 1500)
+    ]
     assert (tmp_path / "out" / "standings.png").read_bytes().startswith(b"\x89PNG")
-    assert "## two" in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "two" / "regret.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "### two\n\nTwo arms. 8 runs, T = 1,500, seed 3.\n" in page
+    assert "![Regret over time](tournament/two.svg)" in page
+    assert "<svg" in (tmp_path / "tournament" / "two.svg").read_text(encoding="utf-8")
+    run_command(*words, app=app)  # what is there is kept
+    assert load_standings(tmp_path / "out" / "standings.json") == table
+
+
+def test_where_a_run_fails_nothing_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "family.toml"
+    file.write_text(SPEC.format(title="A family"), encoding="utf-8")
+    monkeypatch.setattr(tournament, "run_spec", lambda *_, **__: 1)
+    result = runner.invoke(app, ["tournament", str(file), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert not (tmp_path / "out" / "standings.json").exists()
+
+
+def test_the_estimate_counts_all_runs(tmp_path: Path) -> None:
+    file = tmp_path / "family.toml"
+    file.write_text(SPEC.format(title="A family"), encoding="utf-8")
+    seen: list[int] = []
+    with local_workers(1) as workers:
+        costs = estimate([load_spec(file)], workers, seen.append)
+    assert [cost.label for cost in costs] == ["rotation", "rotation, tuned", "ghost", OPTIMUM]
+    runs = [8 + replay.RUNS + replay.TIMED] * 3 + [8]
+    for cost, count in zip(costs, runs, strict=True):
+        assert cost.hours == pytest.approx(cost.seconds * count / 3600)
+    assert sum(seen) == 3
+    assert "core-hours in all" in run_command("estimate", str(file), app=app)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +250,9 @@ def test_the_command_writes_standings_page_and_heat_map(tmp_path: Path) -> None:
         ("family", 1, "family must be text, got 1"),
         ("runs", "<b>", "runs must be a whole number"),
         ("share", math.nan, "share must be a finite number, got nan"),
-        ("regret_against_ghost_half_width", {}, "regret_against_ghost_half_width must hold 0"),
+        ("parameters", [], "parameters must be values by name, got"),
         ("against_bound", 1, "against_bound must be true or false, got 1"),
-        ("more", 1, "a standing must hold family, learner, "),
+        ("more", 1, "a standing must hold family, label, "),
     ],
 )
 def test_a_wrong_file_of_standings_is_refused(
@@ -215,10 +263,3 @@ def test_a_wrong_file_of_standings_is_refused(
     path.write_text(json.dumps([{**first, key: value}]))
     with pytest.raises(ValueError, match=rf"x\.json must be a file of .*: {message}"):
         load_standings(path)
-
-
-def test_names_do_not_break_the_page_of_the_standings() -> None:
-    first = load_standings(ROOT / "docs" / "tournament.json")[0]
-    page = markdown([replace(first, family="a|b `c`\n\n<script>", learner="[x](y)\x1b")])
-    assert "\n## a\\|b \\`c\\` \\<script>\n" in page
-    assert "\n| [x\\](y)\\\\x1b | " in page

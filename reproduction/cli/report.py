@@ -44,7 +44,7 @@ def report_command(
         from reproduction.report.experiment import ends_csv, read_experiment
         from reproduction.report.page import html
         from reproduction.report.reproduction import markdown
-        from reproduction.tournament import load_standings
+        from reproduction.tournament.standing import load_standings
 
         table = [] if tournament is None else load_standings(tournament)
         kept = visible(f"runs are kept in {out}, and the same command resumes there")

@@ -15,7 +15,7 @@ from fallow.planners.plan import plan
 from reproduction.claims.claim import Claim, Finding
 from reproduction.readings import Drawn
 from reproduction.report.experiment import Experiment
-from reproduction.tournament import Standing
+from reproduction.tournament.standing import Standing
 
 DRAWS = 30
 """Draws of Figure 2's family on which the planners are compared."""

@@ -23,7 +23,14 @@ from reproduction.report.content import Content
 from reproduction.report.exhibit import Exhibit, draw_exhibit
 from reproduction.report.experiment import EXPERIMENT, Experiment
 from reproduction.text import format_range
-from reproduction.tournament import Standing, describe_families, describe_knowledge, matrix
+from reproduction.tournament.standing import Standing
+from reproduction.tournament.tables import (
+    at_end,
+    describe_families,
+    describe_knowledge,
+    matrix,
+    tuned,
+)
 
 PACKAGES = ("fallow", "numpy", "numba", "polars", "matplotlib")
 SHORT = 20
@@ -97,17 +104,18 @@ def _tournament(standings: Sequence[Standing]) -> str:
             "<p>This page was written without standings. <code>make tournament</code> plays every "
             "learner on every family; <code>make demo</code> then shows them here.</p>"
         )
-    learners, families, shares = matrix(standings)
+    shown = at_end(tuned(standings))
+    learners, families, shares = matrix(shown)
     caption = (
-        "Share of the optimum's reward that each learner earned, mean over runs; brighter is "
-        f"better. {describe_knowledge(learners)} {describe_families(standings)}"
+        "Share of the optimum's reward that each learner earned, tuned if it has a constant, mean "
+        f"over runs; brighter is better. {describe_knowledge(shown)} {describe_families(shown)}"
     )
     exhibit = draw_exhibit(
         "tournament", "The tournament", caption, lambda: heat_figure(learners, families, shares)
     )
-    runs = format_range(standing.runs for standing in standings)
-    horizons = format_range(standing.horizon for standing in standings)
-    seeds = format_range(standing.seed for standing in standings)
+    runs = format_range(standing.runs for standing in shown)
+    horizons = format_range(standing.rounds for standing in shown)
+    seeds = format_range(standing.seed for standing in shown)
     return f"""<p>The command that wrote this page did not play the tournament. The shares were read
 from the standings that <code>python -m reproduction tournament</code> writes: {len(learners)}
 learners on {len(families)} families, {runs} runs of {horizons} rounds, seeds {seeds}.</p>

@@ -19,7 +19,7 @@ Law = Callable[[FloatArray, np.random.Generator], npt.ArrayLike]
 Rewards lie in [0, 1] and have the means as their expectations. All randomness comes from the
 generator, so that a seed gives the same run each time.
 """
-Name = Literal["bernoulli", "none", "beta"]
+Name = Literal["bernoulli", "none", "beta", "gaussian"]
 Rewards = Name | Law
 NAMES: tuple[str, ...] = get_args(Name)
 
@@ -27,6 +27,8 @@ CONCENTRATION = 10.0
 """Of the beta distribution unless another is given: a + b, for a variance of m (1 - m) / 11."""
 CONCENTRATIONS = (1e-9, 1e9)
 """The smallest, all but a coin, and the largest, all but the mean itself."""
+DEVIATION = 0.1
+"""Standard deviation of Gaussian noise, before it is cut off."""
 PIECE = 2**16
 """Rewards that are drawn at a time where their sum has no short cut."""
 SLOW_DRAWS = 10**7
@@ -89,6 +91,8 @@ def draws(
                 size=count,
             ),
         )
+    if rewards == "gaussian":
+        return _one_by_one("gaussian", lambda mean, count: _gaussian(mean, count, generator))
     random, binomial = generator.random, generator.binomial
 
     def one(mean: float) -> float:
@@ -172,6 +176,14 @@ def _one_by_one(name: str, draw: Callable[[float, int], FloatArray]) -> Draws:
         return float(earned)
 
     return Draws(total, total)
+
+
+def _gaussian(mean: float, count: int, generator: np.random.Generator) -> FloatArray:
+    """Return rewards whose noise is cut off on both sides alike, so that their mean stays."""
+    reach = min(mean, 1 - mean)
+    noise = generator.normal(0, DEVIATION, count).clip(-reach, reach)
+    rewards: FloatArray = mean + noise
+    return rewards
 
 
 def _checked(name: str, drawn: npt.ArrayLike, mean: float, count: int) -> FloatArray:

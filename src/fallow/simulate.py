@@ -45,9 +45,9 @@ def simulate(
     its delays are fixed, so the other plays earn one binomial draw a position. The last block is
     cut at the horizon, and its outcome is not told.
 
-    Beta rewards, and those of a function of your own, have no such short cut: there a block costs
-    all its pulls. A UserWarning says so when a position of a block first has more than ten million;
-    more than a billion are refused.
+    Beta and Gaussian rewards, and those of a function of your own, have no such short cut: there a
+    block costs all its pulls. A UserWarning says so when a position of a block first has more than
+    ten million; more than a billion are refused.
 
     Parameters
     ----------
@@ -61,10 +61,11 @@ def simulate(
         Of the rewards.
     rewards
         "bernoulli", 0 or 1; "none", no noise: feedback is the expectation; "beta", on [0, 1] with
-        the given concentration (a + b of the distribution), one draw a pull. Or a function of your
-        own, from an array of means and a numpy Generator to an array of as many rewards, which lie
-        in [0, 1] and have the means as expectations; rewards of mean 0 or 1 are certain, and it is
-        not asked for them.
+        the given concentration (a + b of the distribution); "gaussian", noise of standard deviation
+        .1, cut off on both sides where one of them would leave [0, 1]. Or a function of your own,
+        from an array of means and a numpy Generator to an array of as many rewards, which lie in
+        [0, 1] and have the means as expectations; rewards of mean 0 or 1 are certain, and it is not
+        asked for them.
     checkpoints
         Rounds at which totals are kept. By default every run of equal blocks is kept, so that
         totals can be asked for at any round; with checkpoints, memory does not grow with the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,15 +16,16 @@ MAX_CURVES = 2**18
 """Most values that a run adds to the tally, which keeps 512 runs in memory: 1 GiB."""
 
 
-def check_fit(spec: Spec, table: Table, learner_table: Table) -> None:
+def check_fit(spec: Spec, table: Table, learner_tables: Sequence[Table]) -> None:
     """Check a spec whose keys were read from these tables, each right on its own."""
-    _check_points(spec, table, learner_table)
+    _check_points(spec, table, learner_tables)
     for place, published in enumerate(spec.published):
         _check_published(spec, published, table, place)
 
 
-def _check_points(spec: Spec, table: Table, learner_table: Table) -> None:
+def _check_points(spec: Spec, table: Table, learner_tables: Sequence[Table]) -> None:
     """Make instance and learners once at each point, so that a wrong parameter shows at once."""
+    homes = {name: each for each in learner_tables for name in each.values}
     swept = () if spec.sweep is None else ("sweep", spec.sweep[0])
     for point in spec.points:
         here = spec.at(point)
@@ -47,7 +48,7 @@ def _check_points(spec: Spec, table: Table, learner_table: Table) -> None:
             given = f"with {learners} learners and {costs} switching costs"
             checks.at_most("checkpoints", len(here.rounds()), most, given)
         for name, learner in spec.learners.items():
-            with _mistakes_at(learner_table, name):
+            with _mistakes_at(homes[name], name):
                 make = here.factory(learner)
                 if _is_quick_to_make(learner):
                     make(instance, 0)

@@ -61,8 +61,8 @@ def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
 def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     figure = table.table("figure", {})
     find_name = _name_reader(table.file.parent, allow_imports)
-    learner_table = _learner_table(table)
-    learners = _read_learners(learner_table, find_name)
+    learner_tables = _learner_tables(table)
+    learners = _read_learners(learner_tables, find_name)
     source = _read_source(table.table("instance"), find_name)
     sweep = _read_sweep(table.table("sweep", {}), source)
     longest: Any = REQUIRED
@@ -100,7 +100,7 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     figure.end()
     if spec.kind == "sweep" and sweep is None:
         raise figure.mistake("figure.kind must not be 'sweep' without a table [sweep]", "kind")
-    check_fit(spec, table, learner_table)
+    check_fit(spec, table, learner_tables)
     return spec
 
 
@@ -155,11 +155,18 @@ def _means(folder: Path, key: str, value: object) -> list[list[float]]:
     return means
 
 
-def _learner_table(table: Table) -> Table:
-    """Return the table of learners, which may stand in a file of its own."""
-    if isinstance(table.values.get("learners"), str):
-        return table.take("learners", lambda _, name: Table.load(table.file.parent / name))
-    return table.table("learners")
+def _learner_tables(table: Table) -> list[Table]:
+    """Return the tables of learners, which may stand in one or more files of their own."""
+    if not isinstance(table.values.get("learners"), str | list):
+        return [table.table("learners")]
+    return table.take("learners", lambda key, value: _load_tables(table.file.parent, key, value))
+
+
+def _load_tables(folder: Path, key: str, value: Any) -> list[Table]:
+    names = value if isinstance(value, list) else [value]
+    if not names:
+        raise ValueError(f"{key} must be a table, a file or several files, got none")
+    return [Table.load(folder / checks.text(key, name)) for name in names]
 
 
 def _read_told(table: Table) -> dict[str, Any]:
@@ -182,23 +189,29 @@ def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
     return phases
 
 
-def _read_learners(table: Table, find_name: NameReader) -> dict[str, LearnerSpec]:
-    learners = {}
-    for name in table.values:
-        inner = table.table(name)
-        learner = inner.take(
-            "learner", lambda key, value: find_name(key, value, list(LEARNERS)), name
-        )
-        if "learner" not in inner.values and name not in LEARNERS:
-            raise inner.mistake(f"{inner.name('learner')} must be given, got nothing")
-        learners[name] = LearnerSpec(learner, inner.take_given(free_parameters(learner)))
-        _load_inner(inner, learner, find_name)
-        inner.end()
+def _read_learners(tables: Sequence[Table], find_name: NameReader) -> dict[str, LearnerSpec]:
+    learners: dict[str, LearnerSpec] = {}
+    for table in tables:
+        for name in table.values:
+            if name in learners:
+                rule = "learners must have different names in all files"
+                raise table.mistake(f"{rule}, got {name!r} twice", name)
+            learners[name] = _read_learner(table.table(name), name, find_name)
     if not learners:
-        raise table.mistake("learners must hold at least one table, got none")
+        raise tables[0].mistake("learners must hold at least one table, got none")
     if len(learners) > MAX_LEARNERS:
-        raise table.mistake(f"learners must be at most {MAX_LEARNERS}, got {len(learners):,}")
+        raise tables[-1].mistake(f"learners must be at most {MAX_LEARNERS}, got {len(learners):,}")
     return learners
+
+
+def _read_learner(table: Table, name: str, find_name: NameReader) -> LearnerSpec:
+    learner = table.take("learner", lambda key, value: find_name(key, value, list(LEARNERS)), name)
+    if "learner" not in table.values and name not in LEARNERS:
+        raise table.mistake(f"{table.name('learner')} must be given, got nothing")
+    parameters = table.take_given(free_parameters(learner))
+    _load_inner(table, learner, find_name)
+    table.end()
+    return LearnerSpec(learner, parameters)
 
 
 def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:

@@ -38,8 +38,8 @@ def replicate(
     Parameters
     ----------
     instance, horizon, seed, rewards, checkpoints, concentration
-        As in `fallow.studies.Study`. Rewards that are drawn one by one, beta and those of a
-        function, cost all pulls of a run.
+        As in `fallow.studies.Study`. Rewards that are drawn one by one, beta, Gaussian and
+        those of a function, cost all pulls of a run.
     learners
         A function from the instance and a seed to a fresh learner, or several by name; lambdas and
         functions of a notebook will do.
