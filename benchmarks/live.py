@@ -19,7 +19,8 @@ from fallow.live.state import State, View
 
 FIRST = 17_000
 """The seed of the first instance; used for no choice of constants."""
-RUNS = 30
+RUNS, FEWER = 30, 5
+"""Instances, and those where each takes a minute."""
 LOST = 0.1
 """Share of feedback that never comes."""
 SHARDS = 16
@@ -124,9 +125,8 @@ def measure_shares() -> Section:
     cases = [
         (1, 100_000, 10, 0.99, RUNS),
         (1, 100_000, 1_000, 0.98, RUNS),
-        (100, 1_000_000, 1_000, None, 5),
-        (10_000, 1_000_000, 1_000, 0.99, 5),
-        (10_000, 1_000_000, 30_000, None, 5),
+        (100, 300_000, 1_000, None, FEWER),
+        (10_000, 1_000_000, 1_000, 0.99, FEWER),
     ]
     rows = []
     for users, decisions, lag, reach, runs in cases:
@@ -191,7 +191,7 @@ def measure_speed() -> Section:
 
 
 def measure_shards() -> Section:
-    users, decisions, runs = 10_000, 1_000_000, 5
+    users, decisions, runs = 10_000, 500_000, FEWER
     instances = [figure2(seed=seed) for seed in range(FIRST, FIRST + runs)]
     shared = [
         play(instance, [Desk("live", new_state(instance))], users, decisions, RATE, seed)
