@@ -57,7 +57,10 @@ def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
     path.chmod(0o600)
     assert "must hold a token" in _refused("--token-file", path)
     secret = "s3cret" * 5
-    for line in (f"boss {secret}", f"reader writer {secret}", secret * 100, f"{secret}\u00fc"):
+    for line in (
+        *(f"boss {secret}", f"reader writer {secret}", secret * 100, f"{secret}\u00fc"),
+        *("reader", "writer ", "admin admin"),  # the variable with the secret was empty
+    ):
         path.write_text(f"# whose\n{line}\n")
         message = _refused("--token-file", path)
         assert "line 2" in message

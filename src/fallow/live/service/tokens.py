@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 import time
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def read_tokens(path: Path, rate: float) -> list[Token]:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            if (mode := path.stat().st_mode & 0o077) != 0:
+            if (mode := os.fstat(file.fileno()).st_mode & 0o077) != 0:
                 raise ValueError(
                     f"{path} must be readable by its owner only, got mode {mode:03o} for others; "
                     f"do: chmod 600 {path}"
@@ -88,6 +89,8 @@ def _token(where: str, line: str, rate: float) -> Token:
     *role, secret = line.split()
     if len(role) > 1 or (role and role[0] not in ROLES):
         raise ValueError(f"{where} must be TOKEN, or {', '.join(ROLES)} and a TOKEN, got neither")
+    if secret in ROLES:
+        raise ValueError(f"{where} must have a token behind its role, got none; {HOW}")
     if not (len(secret) <= LONGEST and secret.isascii() and secret.isprintable()):
         raise ValueError(
             f"{where} must have a token of up to {LONGEST} plain characters, got "
