@@ -11,7 +11,7 @@ import traceback
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.service.calls import PAGE, Calls, PageFiles, encode, read_body
@@ -85,7 +85,7 @@ class Service:
                     await self._answer(send, kind, status, body)
                     return
             scope["app"] = self  # so that Starlette raises what it refuses
-            await self._router(scope, receive, send)
+            await self._router(scope, receive, self._counted(send, kind))
         except Exception as error:
             if scope.get("is_streaming"):
                 raise  # it cannot be answered otherwise than by an end in the middle
@@ -112,6 +112,16 @@ class Service:
             raise HTTPException(
                 429, "a token must make fewer requests a second, see --rate", {"retry-after": "1"}
             )
+
+    def _counted(self, send: Send, kind: str) -> Send:
+        """Return a way to send that counts answers."""
+
+        async def send_and_count(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._count[kind, message["status"]] += 1
+            await send(message)
+
+        return send_and_count
 
     async def _answer(
         self,

@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope
 
 from fallow import checks
 from fallow.live.decision import decision_id
-from fallow.live.errors import ConflictError
 from fallow.live.events import Event
 from fallow.live.service.driver import Done, Driver
 from fallow.live.service.hosted import Hosted
@@ -38,6 +37,7 @@ from fallow.live.service.openapi import CALLS, document
 from fallow.live.service.overview import line_of
 from fallow.live.service.watching import Watched
 from fallow.live.settings import MAX_USER, Settings
+from fallow.live.stores import StoreError
 
 MOST_BYTES = 1_000_000
 """Of a body."""
@@ -141,7 +141,8 @@ class Calls:
         by_user: dict[str, list[int]] = {}
         for place, asked in enumerate(body.decisions):
             checks.name("user", asked.user, MAX_USER)
-            checks.name("key", asked.key or "none", MAX_USER)
+            if asked.key is not None:
+                checks.name("key", asked.key, MAX_USER)
             by_user.setdefault(asked.user, []).append(place)
         answers = [BatchItem()] * len(body.decisions)
 
@@ -150,7 +151,7 @@ class Calls:
                 try:
                     made, _ = await self._decision(hosted, body.decisions[place])
                     answers[place] = BatchItem(made.id, made.arm, made.delay, made.expected)
-                except ConflictError as error:
+                except (ValueError, StoreError) as error:
                     answers[place] = BatchItem(error=str(error))
 
         await asyncio.gather(*map(decide_for_one, by_user.values()))
@@ -175,6 +176,7 @@ class Calls:
         async def messages() -> AsyncIterator[bytes]:
             seen = None
             while not self._draining.is_set():
+                watched.refresh()
                 if watched.version != seen:
                     seen = watched.version
                     yield b"data: " + encode(await watched.overview()) + b"\n\n"
@@ -216,7 +218,7 @@ class Calls:
 
     async def _ready(self, _request: Request) -> Response:
         if self._driver.failure is not None:
-            raise HTTPException(503, f"events must be kept, got: {self._driver.failure}")
+            raise HTTPException(503, "events cannot be kept now; the log of the service says why")
         return _json(Health("ready"))
 
     async def _metrics(self, _request: Request) -> Response:
@@ -277,7 +279,7 @@ async def read_body(receive: Receive) -> bytes:
 def _arm(request: Request) -> str:
     """Return the arm in an address, of which Starlette would leave out a last line break."""
     path: str = request.scope["path"]
-    return path.partition("/arms/")[2]
+    return path.split("/", 5)[5]  # /v1/campaigns/{name}/arms/{arm}
 
 
 def _json(content: Any, status: int = 200) -> Response:

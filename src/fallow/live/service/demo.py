@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 import numpy as np
 
+from fallow.live.errors import ConflictError
 from fallow.live.events import Event
 from fallow.live.service.driver import Done, Driver
 from fallow.live.service.hosted import Hosted
 from fallow.live.settings import Settings
+from fallow.live.stores import StoreError
 
 NAME = "demo"
 SONGS = ("anthem", "ballad", "chorus", "hymn", "polka", "waltz")
@@ -45,7 +48,7 @@ class Demo:
         """What each song pays at each delay."""
 
     async def run(self) -> None:
-        """Let them listen, for ever."""
+        """Let them listen, for ever, whatever else is done with the campaign."""
         await self._driver.create(NAME, Settings(SONGS, MAX_DELAY, explore=EXPLORE))
         hosted = await self._driver.campaign(NAME)
         async with asyncio.TaskGroup() as under_way:
@@ -56,15 +59,18 @@ class Demo:
 
     async def _listen(self, hosted: Hosted, user: str) -> None:
         desk = hosted.desk
-        done = await self._driver.do(hosted, lambda: desk.decide(user, None, time.time()))
-        if not isinstance(done, Done) or self._random.random() < LOST:
-            return
-        reward = self._reward(done.event)
-        await asyncio.sleep(self._random.exponential(SECONDS))
-        await self._driver.do(hosted, lambda: desk.feedback(done.number, reward, time.time()))
+        with suppress(ConflictError, StoreError):
+            done = await self._driver.do(hosted, lambda: desk.decide(user, None, time.time()))
+            if not isinstance(done, Done) or self._random.random() < LOST:
+                return
+            reward = self.reward(done.event)
+            await asyncio.sleep(self._random.exponential(SECONDS))
+            await self._driver.do(hosted, lambda: desk.feedback(done.number, reward, time.time()))
 
-    def _reward(self, event: Event) -> float:
-        assert event.arm is not None
+    def reward(self, event: Event) -> float:
+        """Return how a decision pleased; an arm that someone added pays 0.5."""
+        if event.arm not in SONGS:
+            return 0.5
         assert event.delay is not None
         mean = self.means[SONGS.index(event.arm), event.delay - 1]
         return float(self._random.random() < mean)

@@ -17,14 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 from fallow.live.decision import parse_decision_id, unknown_decision
 from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
-from fallow.live.events import Event
+from fallow.live.events import Claim, Event
 from fallow.live.folding import load_state, make_campaign, needs_snapshot
-from fallow.live.service.hosted import Hosted
+from fallow.live.service.hosted import Hosted, Proposal
 from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
 from fallow.live.stores.memory import MemoryStore
 from fallow.signals import end_process
+from fallow.text import visible
 
 logger = logging.getLogger("fallow.service")
 
@@ -41,14 +42,6 @@ class Done(NamedTuple):
 
     number: int
     event: Event
-
-
-class Proposal(NamedTuple):
-    """An event to keep, or None to hear of others' events; and who waits for its number."""
-
-    hosted: Hosted
-    event: Event | None
-    future: asyncio.Future[int | None]
 
 
 class Driver:
@@ -103,11 +96,11 @@ class Driver:
         return await self._loop.run_in_executor(self._store_thread, function, *arguments)
 
     async def think(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in the thread that plans."""
+        """Call a function in the thread that plans: decisions may wait for it, so not for long."""
         return await self._loop.run_in_executor(self._planning_thread, function, *arguments)
 
     async def study(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function that may take long."""
+        """Call a function in the thread for what may take long: only who watches waits for it."""
         return await self._loop.run_in_executor(self._study_thread, function, *arguments)
 
     async def campaigns(self) -> Collection[Hosted]:
@@ -184,10 +177,9 @@ class Driver:
 
     def _queued(self, hosted: Hosted, event: Event | None) -> asyncio.Future[int | None]:
         future: asyncio.Future[int | None] = self._loop.create_future()
-        self._queue.append(Proposal(hosted, event, future))
-        if event is not None:
-            for claim in event.claims:
-                hosted.claims[claim] = future
+        proposal = Proposal(hosted, event, future)
+        self._queue.append(proposal)
+        hosted.claims |= dict.fromkeys(proposal.claims, future)
         if self._writing is None:
             self._writing = self.spawn(self._write())
         return future
@@ -211,10 +203,13 @@ class Driver:
             try:
                 kept = await self.use_store(self._store.append, batches)
             except Exception as error:
-                self._fail(queue, error)
+                self._tell_failure(error)
+                for proposal in queue:
+                    proposal.settle(error)
                 continue
             self.failure = None
-            self.metrics.committed(len(queue), time.perf_counter() - begun)
+            events = sum(len(batch.events) for batch in batches)
+            self.metrics.committed(events, time.perf_counter() - begun)
             try:
                 for (hosted, proposals), each in zip(by_campaign.items(), kept, strict=True):
                     self._take_in(hosted, proposals, each)
@@ -227,26 +222,30 @@ class Driver:
         for news_number, news in kept.news:
             hosted.apply(news_number, news)
         numbers = iter(kept.numbers)
-        for _, event, future in proposals:
+        for proposal in proposals:
             number = None
-            if event is not None:
+            if proposal.event is not None:
                 number = next(numbers)
                 if number is not None:
-                    hosted.apply(number, event)
-                for claim in event.claims:
-                    del hosted.claims[claim]
-            if not future.done():
-                future.set_result(number)
+                    hosted.apply(number, proposal.event)
+            proposal.settle(number)
+        self._give_back(hosted, {claim for _, event in kept.news for claim in event.claims})
         self._look_after(hosted)
 
-    def _fail(self, queue: list[Proposal], error: Exception) -> None:
-        """Tell all who wait that nothing was kept."""
+    def _give_back(self, hosted: Hosted, taken: set[Claim]) -> None:
+        """Let those ask again whose events were made before news that claim the same."""
+        queue, self._queue = self._queue, []
+        for proposal in queue:
+            if proposal.hosted is hosted and not taken.isdisjoint(proposal.claims):
+                proposal.settle(None)
+            else:
+                self._queue.append(proposal)
+
+    def _tell_failure(self, error: Exception) -> None:
+        """Say once in the log why events cannot be kept."""
+        if self.failure != str(error):
+            logger.error("events cannot be kept: %s", visible(str(error)))
         self.failure = str(error)
-        for hosted, event, future in queue:
-            for claim in () if event is None else event.claims:
-                del hosted.claims[claim]
-            if not future.done():
-                future.set_exception(error)
 
     def _look_after(self, hosted: Hosted) -> None:
         """Plan and keep a snapshot, where that is due."""
@@ -271,26 +270,34 @@ class Driver:
         try:
             await self.use_store(self._store.keep_snapshot, number, head, content)
         except StoreError as error:  # the events are kept, so only the next start is slower
-            self.failure = str(error)
+            self._tell_failure(error)
 
     async def _tick(self) -> None:
-        """Look for overdue feedback and for events of other processes, for ever."""
+        """Look at the clock and at the store, for ever."""
         while True:
             await asyncio.sleep(TICK)
-            waits = []
             try:
-                heads = await self._load_new() if self._store.shared else {}
+                await self._look_around()
             except StoreError as error:
-                self.failure, heads = str(error), {}
-            for name, hosted in self.hosted.items():
-                if heads.get(name, 0) > hosted.desk.state.head:
-                    waits.append(self._queued(hosted, None))
-                for event in list(hosted.desk.late(time.time())):
-                    if self._is_instant:
-                        self._keep_now(hosted, event)
-                    elif hosted.claims.keys().isdisjoint(event.claims):
-                        waits.append(self._queued(hosted, event))
-            await asyncio.gather(*waits, return_exceptions=True)
+                self._tell_failure(error)
+            except Exception:
+                logger.exception("looking for overdue feedback failed, and is tried again")
+
+    async def _look_around(self) -> None:
+        """Look for overdue feedback, events of other processes, and a store that works again."""
+        heads = await self._load_new() if self._store.shared else {}
+        if not self.hosted:
+            self.failure = None
+        waits = []
+        for name, hosted in self.hosted.items():
+            if self.failure is not None or heads.get(name, 0) > hosted.desk.state.head:
+                waits.append(self._queued(hosted, None))
+            for event in list(hosted.desk.late(time.time())):
+                if self._is_instant:
+                    self._keep_now(hosted, event)
+                elif hosted.claims.keys().isdisjoint(event.claims):
+                    waits.append(self._queued(hosted, event))
+        await asyncio.gather(*waits, return_exceptions=True)
 
     async def _load_new(self) -> dict[str, int]:
         """Load campaigns that others made; return the last event of each."""
@@ -323,5 +330,10 @@ class Driver:
         """Do something beside all else, until the driver is closed."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("something beside the requests failed", exc_info=error)

@@ -1,10 +1,11 @@
-"""A campaign that is served."""
+"""A campaign that is served, and events that are to be kept in it."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
+from typing import NamedTuple
 
 from fallow.live.desk import Desk
 from fallow.live.events import FEEDBACK, Claim, Event
@@ -48,3 +49,27 @@ class Hosted:
     def open(self) -> int:
         """How many decisions are without a reward."""
         return sum(map(sum, self.desk.state.waiting))
+
+
+class Proposal(NamedTuple):
+    """An event to keep, or None to hear of others' events; and who waits for its number."""
+
+    hosted: Hosted
+    event: Event | None
+    future: asyncio.Future[int | None]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What no other event may be about until this is settled."""
+        return () if self.event is None else self.event.claims
+
+    def settle(self, outcome: int | Exception | None) -> None:
+        """Tell who waits the number, None to ask the desk again, or why nothing was kept."""
+        for claim in self.claims:
+            del self.hosted.claims[claim]
+        if self.future.done():  # nobody waits any more
+            return
+        if isinstance(outcome, Exception):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)

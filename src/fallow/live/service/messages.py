@@ -60,7 +60,7 @@ class Problem(Struct):
 
 
 class BatchItem(Struct, omit_defaults=True):
-    """What to show, or an error where the rules leave no arm."""
+    """What to show, or why there is no decision, such as where the rules leave no arm."""
 
     id: str | None = None
     arm: str | None = None
@@ -99,7 +99,7 @@ class CampaignsAnswer(Struct):
 
 
 class Counts(Struct):
-    """What happened so far; `open` decisions are without a reward, `late` ones for long."""
+    """What happened so far; `open` decisions wait for a reward, `late` ones are long without."""
 
     events: int
     users: int

@@ -1,0 +1,160 @@
+"""The service when others append to its store, and when something fails."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from threading import Event as Gate
+
+import pytest
+from service_helpers import PATIENCE, Asked
+from test_service import SlowStore, play
+
+from fallow.live.desk import Desk
+from fallow.live.events import Event
+from fallow.live.state import State
+from fallow.live.stores import Batch, Kept, numbered
+from fallow.live.stores.sqlite import SQLiteStore
+
+
+class SharedStore(SQLiteStore):
+    """Keeps events when it is let, behind those that others have appended."""
+
+    shared = True
+
+    def __init__(self) -> None:
+        super().__init__(":memory:", False)
+        self.is_asked, self.gate = Gate(), Gate()
+        self.gate.set()
+
+    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+        self.is_asked.set()
+        assert self.gate.wait(PATIENCE)
+        kept = []
+        for number, head, events in batches:
+            news = list(self.read(number, head))
+            head += len(news)
+            found = numbered(head, events, news)
+            pairs = zip(events, found.numbers, strict=True)
+            self.append_as_other(number, head, *(event for event, own in pairs if own is not None))
+            kept.append(found)
+        return kept
+
+    def append_as_other(self, campaign: int, head: int, *events: Event) -> None:
+        super().append([Batch(campaign, head, events)])
+
+
+async def _make_busy(asked: Asked, store: SharedStore) -> asyncio.Task[object]:
+    """Return a request that the store is keeping until its gate opens."""
+    store.is_asked.clear()
+    store.gate.clear()
+    busy: asyncio.Task[object] = asyncio.create_task(asked.decide("bob"))
+    while not store.is_asked.is_set():
+        await asyncio.sleep(0.001)
+    return busy
+
+
+async def _until_claimed(asked: Asked, count: int) -> None:
+    while len(asked.driver.hosted["morning"].claims) < count:
+        await asyncio.sleep(0.001)
+
+
+def test_one_key_is_one_decision_among_processes() -> None:
+    store = SharedStore()
+
+    async def scene(asked: Asked) -> None:
+        hosted = asked.driver.hosted["morning"]
+        busy = await _make_busy(asked, store)
+        mine = asyncio.create_task(asked.decide("ann", "key"))
+        await _until_claimed(asked, 3)
+        other = Desk("morning", State(hosted.desk.state.settings)).decide("cid", "key", time.time())
+        assert isinstance(other, Event)
+        store.append_as_other(hosted.number, 0, other)
+        store.gate.set()
+        await busy
+        answer = await mine
+        assert (answer.status, answer.json["id"]) == (200, "morning-1")
+        assert hosted.claims == {}
+
+    play(scene, store)
+
+
+def test_of_two_rewards_in_two_processes_one_counts() -> None:
+    store = SharedStore()
+
+    async def scene(asked: Asked) -> None:
+        hosted = asked.driver.hosted["morning"]
+        identity = (await asked.decide("ann")).json["id"]
+        busy = await _make_busy(asked, store)
+        mine = asyncio.create_task(asked.feedback(identity, 0.5))
+        await _until_claimed(asked, 2)
+        other = hosted.desk.feedback(1, 0.9, time.time())
+        assert other is not None
+        store.append_as_other(hosted.number, 1, other)
+        store.gate.set()
+        await busy
+        assert (await mine).status == 409
+        assert (await asked.feedback(identity, 0.9)).json == {"status": "duplicate"}
+
+    play(scene, store)
+
+
+def test_it_is_ready_again_without_traffic(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("fallow.live.service.driver.TICK", 0.01)
+    slow = SlowStore()
+
+    async def scene(asked: Asked) -> None:
+        slow.broken = True
+        assert (await asked.decide()).status == 503
+        assert (await asked.ask("GET", "/readyz", secret=None)).status == 503
+        slow.broken = False
+        while (await asked.ask("GET", "/readyz", secret=None)).status != 200:
+            await asyncio.sleep(0.01)
+        assert caplog.text.count("disk full") == 1
+
+    play(scene, slow)
+
+
+def test_a_batch_says_what_could_not_be_kept() -> None:
+    class FailsAfterOne(SlowStore):
+        def append(self, batches: Sequence[Batch]) -> list[Kept]:
+            kept = super().append(batches)
+            self.broken = True
+            return kept
+
+    async def scene(asked: Asked) -> None:
+        body = {"decisions": [{"user": "ann"}, {"user": "ann"}]}
+        answer = await asked.ask("POST", "/v1/campaigns/morning/decisions/batch", body)
+        assert answer.status == 201
+        first, second = answer.json["decisions"]
+        assert first["id"] == "morning-1"
+        assert "disk full" in second["error"]
+
+    play(scene, FailsAfterOne())
+
+
+def test_what_fails_beside_the_requests_is_told_and_the_clock_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("fallow.live.service.driver.TICK", 0.01)
+    calls = []
+
+    def fail(now: float) -> list[Event]:
+        calls.append(now)
+        raise RuntimeError("of the clock")
+
+    async def fail_soon() -> None:
+        raise RuntimeError("of a task")
+
+    async def scene(asked: Asked) -> None:
+        monkeypatch.setattr(asked.driver.hosted["morning"].desk, "late", fail)
+        asked.driver.spawn(fail_soon())
+        while len(calls) < 2:
+            await asyncio.sleep(0.01)
+        assert "of the clock" in caplog.text
+        assert "of a task" in caplog.text
+
+    play(scene)
