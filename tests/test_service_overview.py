@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ import pytest
 from service_helpers import PATIENCE, SETTINGS, Asked, serving
 from test_service import play
 
+from fallow.live.events import DECISION, Event
 from fallow.live.service.demo import NAME, Demo
 from fallow.live.service.hosted import Hosted
-from fallow.live.service.messages import Overview
+from fallow.live.service.messages import Overview, Rest
 from fallow.live.service.openapi import CALLS, document
 from fallow.live.service.overview import MOST_BUCKETS, overview_of
+from fallow.live.service.watching import Watched
+from fallow.live.state import View
 
 
 async def _overview(asked: Asked, name: str = "morning") -> dict[str, Any]:
@@ -105,6 +109,22 @@ def test_feedback_is_late_after_ten_times_the_usual() -> None:
     play(scene)
 
 
+def test_feedback_that_is_no_longer_expected_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fallow.live.service.driver.TICK", PATIENCE)
+
+    async def scene(asked: Asked) -> None:
+        hosted = asked.driver.hosted["morning"]
+        _at_rounds(hosted, [1000.0, 1001.0, 1002.0], {1: 1.0})
+        for _ in "ab":  # before and after it expires
+            counts = _seen(hosted, 1011.5).counts
+            assert counts.late == 1
+            for event in list(hosted.desk.late(1011.5)):
+                hosted.apply(hosted.desk.state.head + 1, event)
+        assert counts.open == 1
+
+    play(scene, wait=10.0)
+
+
 @pytest.mark.parametrize("seconds", [0.001, 1.0, 1e4, 1e7])
 def test_the_history_is_short_however_long_the_past(seconds: float) -> None:
     async def scene(asked: Asked) -> None:
@@ -171,6 +191,63 @@ def test_the_stream_tells_what_changed_and_ends() -> None:
     play(scene)
 
 
+def test_all_who_watch_at_once_see_one_overview(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Overview] = []
+
+    def counted(hosted: Hosted, now: float) -> tuple[View, Overview]:
+        view, overview = overview_of(hosted, now)
+        made.append(overview)
+        return view, overview
+
+    frozen = SimpleNamespace(time=lambda: 1e9, monotonic=lambda: 1e3)
+    monkeypatch.setattr("fallow.live.service.watching.time", frozen)
+    monkeypatch.setattr("fallow.live.service.watching.overview_of", counted)
+
+    async def scene(asked: Asked) -> None:
+        watched = Watched(asked.driver, asked.driver.hosted["morning"])
+        seen = await asyncio.gather(*(watched.overview() for _ in range(5)))
+        assert len(made) == 1
+        assert all(each is seen[0] for each in seen)
+        await asked.decide()
+        assert (await watched.overview()).counts.decisions == 1
+
+    play(scene)
+
+
+def test_a_verdict_that_was_held_back_is_made_without_traffic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[int] = []
+
+    def tell(_settings: object, _arms: object, events: list[object]) -> Rest:
+        told.append(len(events))
+        return Rest("cannot say", f"{len(events)} events")
+
+    monkeypatch.setattr("fallow.live.service.watching._rest_answer", tell)
+    monkeypatch.setattr("fallow.live.service.watching.REST_EVERY", 0.3)
+    monkeypatch.setattr("fallow.live.service.calls.STREAM_EVERY", 0.01)
+
+    async def scene(asked: Asked) -> None:
+        stream = asyncio.create_task(asked.ask("GET", "/v1/campaigns/morning/stream"))
+        while told != [0]:
+            await asyncio.sleep(0.01)
+        await asked.decide()
+        while told != [0, 1]:
+            await asyncio.sleep(0.01)
+        asked.service.drain()
+        await stream
+
+    play(scene)
+
+
+def test_the_demo_survives_arms_that_others_add() -> None:
+    async def scene(asked: Asked) -> None:
+        event = Event(DECISION, 0.0, user="ann", arm="tango", delay=1)
+        assert Demo(asked.driver).reward(event) == 0.5
+
+    play(scene)
+
+
 def test_metrics_count() -> None:
     async def scene(asked: Asked) -> None:
         identity = (await asked.decide()).json["id"]
@@ -183,6 +260,7 @@ def test_metrics_count() -> None:
         assert values['fallow_answers_total{call="decision",status="201"}'] == "2"
         assert values['fallow_answers_total{call="feedback",status="200"}'] == "2"
         assert values['fallow_answers_total{call="feedback",status="409"}'] == "1"
+        assert values['fallow_answers_total{call="other",status="201"}'] == "1"  # the campaign
         assert values["fallow_open_decisions"] == "1"
 
     play(scene)

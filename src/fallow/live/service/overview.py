@@ -13,7 +13,7 @@ from fallow.live.policy import Belief
 from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Arm, Bucket, Cell, Counts, Line, Overview
 from fallow.live.settings import Settings
-from fallow.live.state import OPEN, State, View
+from fallow.live.state import EXPIRED, OPEN, State, View
 
 LATE = 10.0
 """Times the median time to feedback, after which it is late where no wait is set."""
@@ -92,7 +92,7 @@ def _spans(settings: Settings) -> list[float | None]:
 
 
 def _late(hosted: Hosted, now: float) -> int:
-    """Return how many decisions wait for feedback for longer than is usual."""
+    """Return how many decisions are without feedback for longer than is usual, or for good."""
     state = hosted.desk.state
     limit = state.settings.wait
     if limit is None:
@@ -100,7 +100,8 @@ def _late(hosted: Hosted, now: float) -> int:
             return 0
         limit = LATE * statistics.median(hosted.feedback_seconds)
     made_before = bisect_left(state.at, now - limit)
-    return int(np.count_nonzero(np.array(state.status[:made_before]) == OPEN))
+    status = np.asarray(state.status)[:made_before]  # no copy
+    return int(np.count_nonzero((status == OPEN) | (status == EXPIRED)))
 
 
 def _history(state: State, now: float) -> list[Bucket]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
 
 from fallow.live.campaign import log_of
 from fallow.live.events import Event
@@ -46,18 +45,31 @@ class Watched:
         self._told_at = -1
         self._work: asyncio.Task[None] | None = None
         self._next_plan = self._next_rest = 0.0
+        self._findings = 0
+        self._seen: tuple[object, asyncio.Task[Overview]] | None = None
 
     @property
-    def version(self) -> tuple[Any, ...]:
+    def version(self) -> tuple[int, int]:
         """What changes when there is something new to see."""
-        return self.hosted.desk.state.head, id(self._plan), id(self._rest)
+        return self.hosted.desk.state.head, self._findings
+
+    def refresh(self) -> asyncio.Task[None]:
+        """Find out anew what is due, in the background."""
+        if self._work is None or self._work.done():
+            self._work = self._driver.spawn(self._refresh())
+        return self._work
 
     async def overview(self) -> Overview:
-        """Return all about the campaign."""
-        if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._refresh())
+        """Return all about the campaign; made once a second and version, for all who watch."""
+        work = self.refresh()
         if self._plan is None:
-            await asyncio.wait([self._work], timeout=PATIENCE)
+            await asyncio.wait([work], timeout=PATIENCE)
+        moment = self.version, int(time.time())
+        if self._seen is None or self._seen[0] != moment:
+            self._seen = moment, asyncio.create_task(self._look())
+        return await asyncio.shield(self._seen[1])  # others may wait for it, too
+
+    async def _look(self) -> Overview:
         view, overview = overview_of(self.hosted, time.time())
         overview.cells = await asyncio.to_thread(cells_of, view)
         overview.plan, overview.rest = self._plan, self._rest
@@ -69,6 +81,7 @@ class Watched:
         if policy is not self._planned and now >= self._next_plan:
             self._plan = await self._driver.study(_plan_answer, policy)
             self._planned = policy
+            self._findings += 1
             self._next_plan = _later(now, PLAN_EVERY)
         elif head != self._told_at and now >= self._next_rest:
             events: list[tuple[int, Event]] = []
@@ -78,6 +91,7 @@ class Watched:
             arms = list(state.arms)
             self._rest = await self._driver.study(_rest_answer, state.settings, arms, events)
             self._told_at = head
+            self._findings += 1
             self._next_rest = _later(now, REST_EVERY)
 
 

@@ -56,7 +56,7 @@ function figures({ counts, settings: { wait }, decisions_per_second: pace, histo
     ["Decisions", count(counts.decisions), `for ${plural(counts.users, "user")}`],
     ["Decisions a second", perSecond(pace), ""],
     ["Feedback open", count(counts.open), `${count(counts.feedback)} came`],
-    ["Feedback late", count(counts.late), `open for more than ${limit}`],
+    ["Feedback late", count(counts.late), `none for more than ${limit}`],
     ["Average reward lately", came, compared],
   ];
 }
