@@ -6,8 +6,8 @@ import asyncio
 import time
 from typing import Any
 
-from fallow.live.campaign import log_of
 from fallow.live.events import Event
+from fallow.live.log import log_of
 from fallow.live.policy import Policy
 from fallow.live.service.driver import Driver
 from fallow.live.service.hosted import Hosted
