@@ -15,7 +15,7 @@ COMMANDS = [line.partition("#")[0].strip() for block in SHELL for line in block.
 
 
 def test_the_readme_has_code_and_commands() -> None:
-    assert len(PYTHON) == 2
+    assert len(PYTHON) == 3
     assert {"make demo", "make test"} <= set(COMMANDS)
 
 

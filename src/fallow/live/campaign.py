@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 from types import TracebackType
@@ -14,8 +14,14 @@ import numpy as np
 from fallow.frames import frame
 from fallow.live.decision import Decision
 from fallow.live.desk import Desk
-from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
-from fallow.live.folding import find_campaign, load_state, make_campaign, needs_snapshot
+from fallow.live.events import Event
+from fallow.live.folding import (
+    find_campaign,
+    load_state,
+    make_campaign,
+    needs_snapshot,
+)
+from fallow.live.log import log_of
 from fallow.live.planning import Planner
 from fallow.live.policy import Belief, Policy
 from fallow.live.settings import Settings, check_name
@@ -58,7 +64,7 @@ class Campaign:
         self._store, self._number, self._desk, self._now = store, number, desk, now
         self._lock = Lock()
         self._planner = Planner(desk, self._lock) if background else None
-        self._snapshot_at = desk.state.head
+        self._snapshot_at = desk.state.snapshot_at
 
     @classmethod
     def open(
@@ -135,8 +141,10 @@ class Campaign:
         with self._lock:
             while True:
                 self._pass_time()
-                if self._desk.is_due:
-                    self._desk.plan_now() if self._planner is None else self._planner.want()
+                if self._desk.is_due and self._planner is not None:
+                    self._planner.want()
+                elif self._desk.is_due:
+                    self._desk.plan_now()
                 answer = self._desk.decide(user, key, self._now())
                 if isinstance(answer, Decision):
                     return answer
@@ -239,6 +247,8 @@ class Campaign:
     def _do(self, request: Callable[[], Event | None]) -> str:
         """Keep the event of a request, if it has one that is still right when it is kept."""
         with self._lock:
+            if self._store.shared:
+                self._keep()  # it may be about what another process did
             while True:
                 event = request()
                 if event is None:
@@ -247,7 +257,7 @@ class Campaign:
                     return "applied"
 
     def _keep(self, *events: Event) -> bool:
-        """Keep events and take them in; tell whether the last was, and not others in its place."""
+        """Keep events and take them in; tell whether all were, and nothing in their place."""
         batch = Batch(self._number, self._desk.state.head, events)
         (kept,) = self._store.append([batch])
         for number, event in kept.news:
@@ -260,39 +270,9 @@ class Campaign:
             content = self._desk.state.to_bytes()
             with suppress(StoreError):  # the events are kept, so only the next start is slower
                 self._store.keep_snapshot(self._number, self._snapshot_at, content)
-        return kept.numbers[-1] is not None
+        return None not in kept.numbers
 
     def _pass_time(self) -> None:
         """Keep events for feedback that is overdue."""
         if overdue := list(self._desk.late(self._now())):
             self._keep(*overdue)
-
-
-def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:
-    """Return the decisions that were shown as a log, from all events or the last ones."""
-    shown: dict[int, list[Any]] = {}
-    first = None
-    for number, event in events:
-        first = first or number
-        ref = event.ref or 0
-        if event.kind == DECISION:
-            when = number if settings.clock == "rounds" else event.at
-            shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
-        elif event.kind == FEEDBACK and ref in shown:
-            shown[ref][3] = event.reward
-        elif event.kind == CANCEL:
-            shown.pop(ref, None)
-    if not shown:
-        raise ValueError("a log must have decisions that were shown, got none yet")
-    user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
-    return Log(
-        user=user,
-        time=times,
-        arm=arm,
-        reward=reward,
-        propensity=propensity if settings.explore > 0 else None,
-        max_delay=settings.max_delay,
-        clock=settings.clock,
-        arms=arms,
-        from_start=first == 1,
-    )

@@ -40,10 +40,10 @@ class Decision(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it was chosen, in words."""
+        """What is known of this arm at this delay, in words."""
         return (
             f"believed to pay {self.expected:.3f} ({self.low:.3f} to {self.high:.3f}) after "
-            f"{self.rewards:,} rewards, and planned with as if it paid {self.optimistic:.3f}"
+            f"{self.rewards:,} rewards; it might well pay {self.optimistic:.3f}"
         )
 
 

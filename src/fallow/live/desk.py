@@ -27,13 +27,13 @@ from fallow.live.events import (
     Event,
 )
 from fallow.live.lookahead import Ages, Lookahead
-from fallow.live.policy import Policy
+from fallow.live.policy import Policy, check_rules
 from fallow.live.settings import MAX_USER
 from fallow.live.state import CANCELLED, CLOSED, State, View
 
 STRETCH = 4
 """Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
-MOST_STEPS = 1000
+MOST_STEPS = 10_000
 """Decisions of a user that are looked back at, where delays are elapsed time."""
 PATIENCE, STALE = 16, 0.01
 """Decisions that a new policy may take, in all or as a share of those before."""
@@ -57,6 +57,7 @@ class Desk:
         self.state = state
         self.policy = Policy(self.view())
         self._due_at: int | None = None
+        self._cooldowns = self._cooldowns_in_seconds()
         self._asked: deque[tuple[bool, Ages]] = deque(maxlen=ASKED)
 
     def view(self) -> View:
@@ -89,6 +90,7 @@ class Desk:
     def plan_now(self) -> None:
         """Make a new policy, and decide by it."""
         self._due_at = None
+        self._cooldowns = self._cooldowns_in_seconds()
         self.policy = Policy(self.view())
 
     def plan(self) -> Callable[[], Policy]:
@@ -126,12 +128,18 @@ class Desk:
             raise ConflictError(
                 f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
             )
-        propensity = None
-        explore = state.settings.explore
+        allowed = None
+        if self._cooldowns:
+            allowed = self._cooled_down(lookahead.allowed(ages), user, now)
+            if arm not in allowed:
+                arm = lookahead.best_of(allowed, ages)
+        propensity, explore = None, state.settings.explore
         if explore > 0:
-            allowed = lookahead.allowed(ages)
-            draw = self._draw(user, self._turn(user))
-            chosen = arm
+            if allowed is None:
+                allowed = lookahead.allowed(ages)
+            if arm not in allowed:
+                allowed = [*allowed, arm]
+            draw, chosen = self._draw(user, self._turn(user)), arm
             if draw < explore:
                 arm = allowed[int(draw / explore * len(allowed))]
             propensity = explore / len(allowed) + (1 - explore) * (arm == chosen)
@@ -245,7 +253,7 @@ class Desk:
         for code in codes:
             arm, age = divmod(code, span)
             rounds += [None] * (age - 1 - len(rounds))
-            rounds.append(self.state.arms[arm])
+            rounds.append(None if self.state.retired[arm] else self.state.arms[arm])
         return rounds[::-1]
 
     def _known(self, number: int) -> int:
@@ -296,6 +304,35 @@ class Desk:
                 elapsed = max(now - state.at[place], 0.0)
                 yield state.arm[place], int(elapsed / length) + 1, self._column(elapsed)
 
+    def _cooldowns_in_seconds(self) -> dict[int, float]:
+        """Return after how many seconds an arm may be shown again, where delays are seconds."""
+        settings, places = self.state.settings, self.state.places
+        if settings.clock == "rounds":
+            return {}
+        rules = settings.rules.bound_to(self.state.arms)
+        spans = {rule.arms[0]: rule.rounds for rule in rules if rule.kind == "cooldowns"}
+        return {places[str(name)]: seconds for name, seconds in spans.items()}
+
+    def _cooled_down(self, arms: list[int], user: str, now: float) -> list[int]:
+        """Return which arms may be shown to a user by their cool-downs in seconds."""
+        state = self.state
+        longest = max(self._cooldowns.values())
+        resting: dict[int, float] = {}
+        for place in state.recent(user):
+            elapsed = now - state.at[place]
+            if elapsed >= longest:
+                break
+            left = self._cooldowns.get(state.arm[place], 0.0) - elapsed
+            resting.setdefault(state.arm[place], left)
+        allowed = [arm for arm in arms if resting.get(arm, 0.0) <= 0]
+        if not allowed:
+            wait = min(resting[arm] for arm in arms)
+            raise ConflictError(
+                "the cool-downs must leave an arm for a decision, got none for "
+                f"{checks.short(user)} now; ask again in {wait:.3g} s"
+            )
+        return allowed
+
     def _column(self, elapsed: float) -> int:
         settings = self.state.settings
         if elapsed > settings.max_delay:
@@ -321,6 +358,6 @@ class Desk:
         trial = State(replace(settings, arms=tuple(names), rules=rules))
         trial.retired = gone
         try:
-            Policy(trial.view())
+            check_rules(trial.view())
         except ValueError as error:
             raise ConflictError(str(error)) from error

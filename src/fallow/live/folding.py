@@ -4,8 +4,8 @@ import json
 from contextlib import suppress
 
 from fallow import checks
-from fallow.live.desk import Desk
 from fallow.live.errors import ConflictError, UnknownError
+from fallow.live.policy import check_rules
 from fallow.live.settings import Settings
 from fallow.live.state import State
 from fallow.live.stores import Record, Store
@@ -28,6 +28,7 @@ def load_state(store: Store, record: Record) -> State:
     if (kept := store.snapshot(record.number)) is not None:
         with suppress(ValueError):
             state = State.from_bytes(kept[1])
+            state.snapshot_at = state.head
     for number, event in store.read(record.number, state.head):
         state.apply(number, event)
     return state
@@ -46,9 +47,8 @@ def find_campaign(store: Store, name: str) -> Record:
 
 def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, bool]:
     """Return the campaign of a name with these settings, and whether it is new."""
+    check_rules(State(settings).view())
     is_new = all(record.name != name for record in store.campaigns())
-    if is_new:
-        Desk(name, State(settings))  # says so if the rules cannot be kept
     wanted = settings.to_json()
     record = store.create(name, wanted)
     if record.settings != wanted:

@@ -59,6 +59,13 @@ class Lookahead:
         arm = self._choices.get(ages)
         return self._look_ahead(ages) if arm is None else arm
 
+    def best_of(self, arms: list[int], ages: Ages) -> int:
+        """Return which of some arms pays most after such a past, whatever comes later."""
+        delays = self._past(ages).delays
+        values = dict(zip(self._arms[self._search.arms].tolist(), self._search.means, strict=True))
+        rows = dict(zip(values, delays.tolist(), strict=True))
+        return max(arms, key=lambda arm: values[arm][rows[arm] - 1] if arm in values else 0.0)
+
     def allowed(self, ages: Ages) -> list[int]:
         """Return the arms after which the rules can be kept, at such a past."""
         if not self._is_ruled:

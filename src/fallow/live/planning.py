@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from threading import Condition, Lock, Thread
 
 from fallow.live.desk import Desk
+
+logger = logging.getLogger("fallow.live")
 
 
 class Planner:
@@ -28,7 +31,7 @@ class Planner:
     def want(self) -> None:
         """Ask for a policy that is due, holding the lock; wait for one that is overdue."""
         self._changed.notify_all()
-        while self._desk.is_overdue:
+        while self._desk.is_overdue and not self._is_closed:
             self._changed.wait()
 
     def close(self) -> None:
@@ -48,6 +51,9 @@ class Planner:
                 self._changed.release()
                 try:
                     policy = make()
+                except Exception:  # a fault of the planner's, so go on as before
+                    logger.exception("a plan could not be made")
+                    policy = self._desk.policy
                 finally:
                     self._changed.acquire()
                 self._desk.renew(policy)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from fallow.learners.cell_learner import tilted
 from fallow.live.lookahead import Lookahead
 from fallow.live.settings import Settings
 from fallow.live.state import UNIT, State, View
+from fallow.planners.feasible import possible_problem
 from fallow.rules import Rules
 
 GROWTH = 0.25
@@ -76,17 +76,25 @@ class Clockwork(NamedTuple):
         return cls(length, np.append(columns, len(edges)))
 
     def rules(self, view: View) -> Rules:
-        """Return the rules of the arms that are not retired, in rounds."""
+        """Return the rules in rounds, of the arms that are not retired.
+
+        Cool-downs in seconds are left to the desk, which knows how long ago an arm was shown.
+        """
         active = {name for name, gone in zip(view.arms, view.retired, strict=True) if not gone}
         kept = []
         for rule in view.settings.rules.bound_to(view.arms):
-            rounds = rule.rounds
-            if self.round_length and rule.kind == "cooldowns":
-                rounds = ceil(rounds / self.round_length) + 1
             arms = tuple(arm for arm in rule.arms if arm in active)
-            if arms:
-                kept.append(replace(rule, arms=arms, rounds=rounds))
+            if arms and not (self.round_length and rule.kind == "cooldowns"):
+                kept.append(replace(rule, arms=arms))
         return Rules.of(kept)
+
+
+def check_rules(view: View) -> None:
+    """Check that the rules can be kept with the arms that are not retired."""
+    clockwork = Clockwork.of(view.settings, view.pace)
+    names = [name for name, gone in zip(view.arms, view.retired, strict=True) if not gone]
+    table = np.ones((len(names), view.settings.columns))
+    possible_problem(Instance(table, names, clockwork.rules(view)))
 
 
 class Policy:

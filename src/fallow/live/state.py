@@ -82,6 +82,8 @@ class State:
         self.kinds: Counter[str] = Counter()
         self.head = 0
         self.gaps = [0] * CLASSES
+        self.snapshot_at = 0
+        """The last event of the snapshot that it was read from."""
         self.oldest = 0
         """The place of the first decision that may still be waited for."""
         # By decision, in the order of their numbers.
@@ -108,7 +110,8 @@ class State:
             self._close(self.place(event.ref), event)
         elif kind in (CANCEL, EXPIRE):
             place = self.place(event.ref)
-            self._stop_waiting(place)
+            self._open_again(place)
+            self.waiting[self.arm[place]][self.column[place]] -= 1
             self.status[place] = CANCELLED if kind == CANCEL else EXPIRED
         elif kind == ARM:
             self._add_arm(event.arm or "")
@@ -173,6 +176,9 @@ class State:
         assert delay is not None
         place = len(self.numbers)
         previous = self.users.get(user, -1)
+        turn = self.turn[previous] + 1 if previous >= 0 else 0
+        while previous >= 0 and self.status[previous] == CANCELLED:
+            previous = self.previous[previous]
         if previous >= 0:
             gap = max(at - self.at[previous], SHORTEST_GAP)
             step = int(math.log2(gap / SHORTEST_GAP) * STEPS)
@@ -185,7 +191,7 @@ class State:
         self.arm.append(arm)
         self.column.append(column)
         self.previous.append(previous)
-        self.turn.append(self.turn[previous] + 1 if previous >= 0 else 0)
+        self.turn.append(turn)
         self.at.append(at)
         self.expected.append(math.nan if expected is None else expected)
         self.reward.append(math.nan)
@@ -194,19 +200,23 @@ class State:
 
     def _close(self, place: int, event: Event) -> None:
         assert event.reward is not None
+        self._open_again(place)
         arm, column = self.arm[place], self.column[place]
-        if self.status[place] == DEFAULTED:
-            self.sums[arm][column] -= round(self.reward[place] * UNIT)
-        else:
-            self._stop_waiting(place)
-            self.counts[arm][column] += 1
+        self.waiting[arm][column] -= 1
+        self.counts[arm][column] += 1
         self.sums[arm][column] += round(event.reward * UNIT)
         self.reward[place] = event.reward
         self.status[place] = CLOSED if event.kind == FEEDBACK else DEFAULTED
 
-    def _stop_waiting(self, place: int) -> None:
-        if self.status[place] == OPEN:
-            self.waiting[self.arm[place]][self.column[place]] -= 1
+    def _open_again(self, place: int) -> None:
+        """Take back that a decision was given its default reward, or given up."""
+        arm, column = self.arm[place], self.column[place]
+        if self.status[place] != OPEN:
+            self.waiting[arm][column] += 1
+        if self.status[place] == DEFAULTED:
+            self.counts[arm][column] -= 1
+            self.sums[arm][column] -= round(self.reward[place] * UNIT)
+            self.reward[place] = math.nan
 
     def _add_arm(self, name: str) -> None:
         if name in self.places:

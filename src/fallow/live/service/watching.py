@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from fallow.live.campaign import log_of
 from fallow.live.events import Event
+from fallow.live.log import log_of
 from fallow.live.policy import Policy
 from fallow.live.service.driver import Driver
 from fallow.live.service.hosted import Hosted

@@ -35,13 +35,17 @@ class MemoryStore:
         kept = []
         for batch in batches:
             events = self._events[batch.campaign]
-            kept.append(numbered(len(events), batch.events, ()))
-            events.extend(batch.events)
+            is_known = batch.head == len(events)
+            news = () if is_known else tuple(self.read(batch.campaign, batch.head))
+            kept.append(numbered(len(events), batch.events, news))
+            pairs = zip(kept[-1].numbers, batch.events, strict=True)
+            events.extend(event for number, event in pairs if number is not None)
         return kept
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""
-        return enumerate(self._events[campaign][after:], after + 1)
+        events = self._events[campaign]
+        return ((place + 1, events[place]) for place in range(after, len(events)))
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
         """Return the latest snapshot and the number of the last event in it."""

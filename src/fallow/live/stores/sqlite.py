@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -142,21 +142,27 @@ class SQLiteStore:
             self._explained("written to, and nothing of the batch was kept"),
             self._transaction("IMMEDIATE"),
         ):
-            for campaign, _, events in batches:
+            for campaign, known, events in batches:
                 ((head,),) = self._connection.execute(HEAD + "?", (campaign,))
-                rows = ((campaign, seq, *event) for seq, event in enumerate(events, head + 1))
+                news = list(paged(self._pages(campaign), known)) if head > known else ()
+                kept.append(numbered(head, events, news))
+                pairs = zip(kept[-1].numbers, events, strict=True)
+                rows = [(campaign, seq, *event) for seq, event in pairs if seq is not None]
                 self._connection.executemany(INSERT, rows)
-                kept.append(numbered(head, events, ()))
         return kept
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""
+        read = self._pages(campaign)
 
         def page(last: int) -> list[tuple[Any, ...]]:
             with self._explained("read"):
-                return self._connection.execute(READ, (campaign, last)).fetchall()
+                return read(last)
 
         return paged(page, after)
+
+    def _pages(self, campaign: int) -> Callable[[int], list[tuple[Any, ...]]]:
+        return lambda last: self._connection.execute(READ, (campaign, last)).fetchall()
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
         """Return the latest snapshot and the number of the last event in it."""

@@ -1,0 +1,125 @@
+"""Where campaigns once went wrong: late cancels, cool-downs in seconds, several processes."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_campaign import ARMS, Clock, opened
+
+from fallow.live import Campaign, ConflictError
+from fallow.live.desk import Desk
+from fallow.live.folding import SNAPSHOT, load_state, make_campaign, needs_snapshot
+from fallow.live.settings import Settings
+from fallow.live.stores.memory import MemoryStore
+
+
+def test_a_cancel_takes_back_the_default_reward() -> None:
+    clock = Clock()
+    campaign = opened(default_reward=1.0, wait=10.0, now=clock)
+    decision = campaign.decide("ann")
+    clock.seconds += 11
+    campaign.decide("ben")
+    campaign.cancel(decision.id)
+    view = campaign._desk.state.view()
+    assert (view.counts.sum(), view.sums.sum(), view.waiting.sum()) == (0, 0, 1)
+
+
+def test_cancelled_decisions_are_not_walked_over_for_ever() -> None:
+    campaign = opened()
+    for _ in range(5):
+        campaign.cancel(campaign.decide("ann").id)
+    campaign.decide("ann")
+    state = campaign._desk.state
+    assert state.previous[-1] == -1
+    assert state.turn[-1] == 5
+
+
+@pytest.mark.parametrize("explore", [0.0, 0.5])
+def test_cool_downs_that_leave_no_arm_say_when_one_is_free(explore: float) -> None:
+    """However fast users come, and whatever pace was learned from them."""
+    clock = Clock()
+    options: dict[str, Any] = {"arms": ["hymn", "waltz"], "max_delay": 60.0, "clock": "time"}
+    campaign = opened(**options, rules={"cooldowns": 1}, explore=explore, now=clock)
+    shown: list[tuple[float, str]] = []
+    refused = 0
+    for _ in range(200):
+        clock.seconds += 0.2
+        try:
+            shown.append((clock.seconds, campaign.decide("ann").arm))
+        except ConflictError as error:
+            refused += "ask again in" in str(error)
+    assert refused > 50
+    assert len(shown) + refused == 200
+    for arm in ("hymn", "waltz"):
+        times = [at for at, each in shown if each == arm]
+        assert all(later - sooner >= 1 - 1e-6 for sooner, later in pairwise(times))
+    campaign.add_arm("polka")
+    assert campaign.decide("ben").arm in ("hymn", "waltz", "polka")
+
+
+def test_long_cool_downs_of_few_arms_are_not_refused() -> None:
+    day = 86_400
+    options: dict[str, Any] = {"max_delay": 7.0 * day, "clock": "time"}
+    campaign = opened(**options, rules={"cooldowns": day})
+    assert len({campaign.decide("ann").arm for _ in range(3)}) == 3
+
+
+def test_a_schedule_after_an_arm_was_retired() -> None:
+    campaign = opened()
+    shown = [campaign.decide("ann").arm for _ in range(3)]
+    campaign.retire_arm(shown[-1])
+    assert shown[-1] not in campaign.schedule("ann", 5).names
+
+
+class SharedStore(MemoryStore):
+    shared = True
+
+
+def test_what_another_process_did_is_known() -> None:
+    store = SharedStore()
+    record, _ = make_campaign(store, "test", Settings(tuple(ARMS), 3))
+    one, other = (
+        Campaign(store, record.number, Desk("test", load_state(store, record)), False, Clock())
+        for _ in range(2)
+    )
+    decision = one.decide("ann", key="monday")
+    assert other.feedback(decision.id, 0.5) == "applied"
+    assert one.feedback(decision.id, 0.5) == "duplicate"
+    with pytest.raises(ConflictError, match=r"must stay 0\.5"):
+        one.feedback(decision.id, 1.0)
+    assert other.decide("ann", key="monday").id == decision.id
+    shown = {one.decide("ben").delay for _ in range(2)}
+    assert shown == {4}
+    one.add_arm("march")
+    assert other.retire_arm("march") == "applied"
+    states = [load_state(store, record).to_bytes(), other._desk.state.to_bytes()]
+    assert states[0] == states[1]
+
+
+def test_snapshots_are_kept_although_the_program_starts_often(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'live.db'}"
+    with Campaign.open(store, "test", arms=ARMS, max_delay=3) as campaign:
+        for _ in range(3):
+            campaign.decide("ann")
+    with Campaign.open(store, "test") as campaign:
+        assert campaign._snapshot_at == 0
+        assert campaign._desk.state.head == 3
+    assert needs_snapshot(SNAPSHOT, 0)
+    assert not needs_snapshot(10 * SNAPSHOT + SNAPSHOT, 10 * SNAPSHOT)
+
+
+def test_propensities_are_those_of_the_arms_that_may_be_drawn() -> None:
+    rules = {"cooldowns": 2, "at_least_once": {"polka": 3}}
+    campaign = opened(rules=rules, explore=0.5)
+    for place in range(300):
+        campaign.feedback(campaign.decide("ann").id, place % 2)
+    log = campaign.log()
+    assert log.propensity is not None
+    later = log.propensity[1:]  # at first all three arms may be drawn
+    forced = np.isclose(later, 1.0)
+    drawn = np.isclose(later, 0.75) | np.isclose(later, 0.25)
+    assert np.all(forced | drawn)
+    assert forced.any()
+    assert drawn.any()
