@@ -13,13 +13,14 @@ from test_service import SlowStore, play
 
 from fallow.live.desk import Desk
 from fallow.live.events import Event
+from fallow.live.policy import Policy
 from fallow.live.state import State
-from fallow.live.stores import Batch, Kept, numbered
+from fallow.live.stores import Batch, Kept
 from fallow.live.stores.sqlite import SQLiteStore
 
 
 class SharedStore(SQLiteStore):
-    """Keeps events when it is let, behind those that others have appended."""
+    """Keeps events when it is let; others may append meanwhile."""
 
     shared = True
 
@@ -31,18 +32,10 @@ class SharedStore(SQLiteStore):
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
         self.is_asked.set()
         assert self.gate.wait(PATIENCE)
-        kept = []
-        for number, head, events in batches:
-            news = list(self.read(number, head))
-            head += len(news)
-            found = numbered(head, events, news)
-            pairs = zip(events, found.numbers, strict=True)
-            self.append_as_other(number, head, *(event for event, own in pairs if own is not None))
-            kept.append(found)
-        return kept
+        return super().append(batches)
 
-    def append_as_other(self, campaign: int, head: int, *events: Event) -> None:
-        super().append([Batch(campaign, head, events)])
+    def append_as_other(self, campaign: int, head: int, event: Event) -> None:
+        super().append([Batch(campaign, head, [event])])
 
 
 async def _make_busy(asked: Asked, store: SharedStore) -> asyncio.Task[object]:
@@ -158,3 +151,38 @@ def test_what_fails_beside_the_requests_is_told_and_the_clock_goes_on(
         assert "of a task" in caplog.text
 
     play(scene)
+
+
+def test_a_plan_that_fails_leaves_the_one_before(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> Policy:
+        raise RuntimeError("of the planner")
+
+    async def scene(asked: Asked) -> None:
+        desk = asked.driver.hosted["morning"].desk
+        before = desk.policy
+        monkeypatch.setattr(desk, "plan", lambda: fail)
+        while "of the planner" not in caplog.text or desk.is_due:
+            identity = (await asked.decide()).json["id"]
+            assert (await asked.feedback(identity, 0.5)).status == 200
+            await asyncio.sleep(0)
+        assert desk.policy is before
+
+    play(scene)
+
+
+def test_a_start_counts_events_since_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fallow.live.folding.SNAPSHOT", 3)
+    store = SharedStore()
+    monkeypatch.setattr(store, "close", lambda: None)  # it is in memory, and used again
+
+    async def decide_twice(asked: Asked) -> None:
+        for _ in "ab":
+            await asked.decide()
+
+    for _ in "ab":
+        play(decide_twice, store)
+    found = store.snapshot(1)
+    assert found is not None
+    assert found[0] == 3

@@ -229,7 +229,8 @@ class Driver:
                 if number is not None:
                     hosted.apply(number, proposal.event)
             proposal.settle(number)
-        self._give_back(hosted, {claim for _, event in kept.news for claim in event.claims})
+        if kept.news:
+            self._give_back(hosted, {claim for _, event in kept.news for claim in event.claims})
         self._look_after(hosted)
 
     def _give_back(self, hosted: Hosted, taken: set[Claim]) -> None:
@@ -259,10 +260,16 @@ class Driver:
                 self.spawn(self._keep_snapshot(hosted.number, head, content))
 
     async def _plan(self, hosted: Hosted) -> None:
+        desk = hosted.desk
         try:
-            while hosted.desk.is_due:
-                hosted.desk.renew(await self.think(hosted.desk.plan()))
-                hosted.planned_at = time.monotonic()
+            while desk.is_due:
+                try:
+                    policy = await self.think(desk.plan())
+                    hosted.planned_at = time.monotonic()
+                except Exception:  # a fault of the planner's, so go on as before
+                    logger.exception("a plan could not be made")
+                    policy = desk.policy
+                desk.renew(policy)
         finally:
             hosted.planning = None
 

@@ -36,7 +36,7 @@ class Hosted:
         self.feedback_seconds: deque[float] = deque(maxlen=999)
         self.planned_at = time.monotonic()
         self.planning: asyncio.Task[None] | None = None
-        self.snapshot_at = desk.state.head
+        self.snapshot_at = desk.state.snapshot_at
 
     def apply(self, number: int, event: Event) -> None:
         """Take in an event that was kept."""
