@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from fallow import checks
@@ -37,8 +37,6 @@ MOST_STEPS = 10_000
 """Decisions of a user that are looked back at, where delays are elapsed time."""
 PATIENCE, STALE = 16, 0.01
 """Decisions that a new policy may take, in all or as a share of those before."""
-ASKED = 64
-"""Past requests whose answers are planned ahead."""
 
 
 class Desk:
@@ -58,7 +56,6 @@ class Desk:
         self.policy = Policy(self.view())
         self._due_at: int | None = None
         self._cooldowns = self._cooldowns_in_seconds()
-        self._asked: deque[tuple[bool, Ages]] = deque(maxlen=ASKED)
 
     def view(self) -> View:
         """Return what to plan from."""
@@ -95,15 +92,7 @@ class Desk:
 
     def plan(self) -> Callable[[], Policy]:
         """Return what makes a new policy from all there is now, in any thread, for `renew`."""
-        view, asked = self.view(), set(self._asked)
-
-        def made() -> Policy:
-            policy = Policy(view)
-            for is_curious, ages in asked:  # will be asked again, and a search takes its time
-                (policy.curious if is_curious else policy.content).choose(ages)
-            return policy
-
-        return made
+        return partial(Policy, self.view())
 
     def renew(self, policy: Policy) -> None:
         """Decide by a new policy, unless arms have changed since it was begun."""
@@ -119,10 +108,8 @@ class Desk:
             if key in self.state.keys:
                 return self.made(self.state.keys[key])
         state, policy = self.state, self.policy
-        is_curious = self._is_curious(user)
-        lookahead = policy.curious if is_curious else policy.content
+        lookahead = policy.curious if self._is_curious(user) else policy.content
         ages, columns = self._past(user, now, lookahead)
-        self._asked.append((is_curious, ages))
         arm = lookahead.choose(ages)
         if arm < 0:
             raise ConflictError(

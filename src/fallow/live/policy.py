@@ -17,7 +17,7 @@ from fallow.live.state import UNIT, State, View
 from fallow.planners.feasible import possible_problem
 from fallow.rules import Rules
 
-GROWTH = 0.25
+GROWTH = 0.5
 """Share of its samples by which some cell grows before the table is made anew."""
 MOST_ROUNDS = 64
 """Rounds up to which elapsed time matters, however often users come."""
