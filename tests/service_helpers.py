@@ -8,7 +8,7 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -226,3 +226,22 @@ def check_log(process: Process, loads: Sequence[Load]) -> bytes:
     answered = sum(len(load.decided) + len(load.rewarded) for load in loads)
     assert len(events) - answered <= len(loads) + sum(load.failures for load in loads)
     return log
+
+
+Scene = Callable[[Asked], Awaitable[None]]
+
+
+def play(scene: Scene, store: Store | None = None, rate: float = 0.0, **settings: Any) -> None:
+    """Play a scene with a service, not for ever."""
+
+    async def whole() -> None:
+        async with serving(store, rate, **settings) as asked:
+            await scene(asked)
+
+    asyncio.run(asyncio.wait_for(whole(), PATIENCE))
+
+
+async def counts(asked: Asked) -> dict[str, int]:
+    """Return how many events of each kind there were."""
+    found: dict[str, int] = (await asked.ask("GET", "/v1/campaigns/morning")).json["counts"]
+    return found

@@ -1,37 +1,21 @@
-"""The service without a network: the interface, keys, tokens, limits, and stores that fail."""
+"""The service without a network: the interface, keys, and stores that fail."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event as Gate
-from typing import Any
 
 import pytest
-from service_helpers import PATIENCE, SECRETS, SETTINGS, Answer, Asked, serving
+from service_helpers import PATIENCE, SETTINGS, Answer, Asked, counts, play
 
-from fallow.live.service.calls import MOST_BYTES
 from fallow.live.service.messages import MOST_IN_BATCH
-from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
 from fallow.live.stores import Batch, Kept, Store, StoreError, open_store
 from fallow.live.stores.memory import MemoryStore
 from fallow.live.stores.sqlite import SQLiteStore
-
-Scene = Callable[[Asked], Awaitable[None]]
-
-
-def play(scene: Scene, store: Store | None = None, rate: float = 0.0, **settings: Any) -> None:
-    """Play a scene with a service, not for ever."""
-
-    async def whole() -> None:
-        async with serving(store, rate, **settings) as asked:
-            await scene(asked)
-
-    asyncio.run(asyncio.wait_for(whole(), PATIENCE))
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -150,7 +134,7 @@ def test_one_key_is_one_decision(store: Store) -> None:
     play(scene, store)
 
 
-def test_of_two_rewards_at_once_one_counts(store: Store) -> None:
+def test_of_two_rewards_at_once_onecounts(store: Store) -> None:
     async def scene(asked: Asked) -> None:
         identity = (await asked.decide()).json["id"]
         rewards = await asyncio.gather(*(asked.feedback(identity, each / 10) for each in range(10)))
@@ -274,19 +258,14 @@ def test_overdue_feedback_counts_as_the_default(monkeypatch: pytest.MonkeyPatch)
     async def scene(asked: Asked) -> None:
         identity = (await asked.decide()).json["id"]
         until = time.monotonic() + PATIENCE
-        while (await _counts(asked))["defaults"] == 0:
+        while (await counts(asked))["defaults"] == 0:
             assert time.monotonic() < until
             await asyncio.sleep(0.01)
-        assert (await _counts(asked))["open"] == 0
+        assert (await counts(asked))["open"] == 0
         assert (await asked.feedback(identity, 1)).json == {"status": "applied"}
 
     for store in (MemoryStore(), SlowStore()):
         play(scene, store, default_reward=0.0, wait=0.05)
-
-
-async def _counts(asked: Asked) -> dict[str, int]:
-    counts: dict[str, int] = (await asked.ask("GET", "/v1/campaigns/morning")).json["counts"]
-    return counts
 
 
 def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -306,186 +285,3 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
 
     play(before, SQLiteStore(path, False))
     play(after, SQLiteStore(path, False))
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "least"),
-    [
-        ("GET", "/v1/campaigns", READER),
-        ("GET", "/v1/campaigns/morning", READER),
-        ("GET", "/v1/campaigns/morning/log", READER),
-        ("POST", "/v1/campaigns/morning/decisions", WRITER),
-        ("POST", "/v1/campaigns/morning/decisions/batch", WRITER),
-        ("POST", "/v1/decisions/morning-1/feedback", WRITER),
-        ("POST", "/v1/decisions/morning-1/cancel", WRITER),
-        ("PUT", "/v1/campaigns/morning", ADMIN),
-        ("PUT", "/v1/campaigns/morning/arms/tango", ADMIN),
-        ("DELETE", "/v1/campaigns/morning/arms/hymn", ADMIN),
-    ],
-)
-def test_tokens_have_roles(method: str, path: str, least: int) -> None:
-    async def scene(asked: Asked) -> None:
-        for role, secret in SECRETS.items():
-            answer = await asked.ask(method, path, secret=secret)
-            assert (answer.status != 403) == (role >= least)
-            assert answer.status not in (401, 500)
-        for wrong in (None, "", "x", SECRETS[ADMIN][:-1], f"{SECRETS[ADMIN]}x", "\u00fc"):
-            refused = await asked.ask(method, path, secret=wrong)
-            assert refused.status == 401
-            assert refused.headers["www-authenticate"] == "Bearer"
-            assert SECRETS[ADMIN][:-1] not in refused.body.decode()
-
-    play(scene)
-
-
-def test_a_token_has_a_rate() -> None:
-    async def scene(asked: Asked) -> None:
-        secret = SECRETS[READER]
-        answers = [await asked.ask("GET", "/v1/campaigns", secret=secret) for _ in range(30)]
-        assert [answer.status for answer in answers[:5]] == [200] * 5
-        assert answers[-1].status == 429
-        assert answers[-1].headers["retry-after"] == "1"
-        assert (await asked.ask("GET", "/v1/campaigns", secret=SECRETS[WRITER])).status == 200
-
-    play(scene, rate=5)
-
-
-def test_a_token_may_have_less_than_one_request_a_second() -> None:
-    token = Token(b"", READER, rate=0.1)
-    assert [token.spend() for _ in range(3)] == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "status", "word"),
-    [
-        ("campaigns/morning/decisions", b"", 400, "truncated"),
-        ("campaigns/morning/decisions", b"{", 400, "truncated"),
-        ("campaigns/morning/decisions", b"[]", 422, "object"),
-        ("campaigns/morning/decisions", b"{}", 422, "user"),
-        ("campaigns/morning/decisions", b'{"user": 3}', 422, "str"),
-        ("campaigns/morning/decisions", b'{"user": ""}', 422, "empty"),
-        ("campaigns/morning/decisions", b'{"user": "a", "kye": "b"}', 422, "kye"),
-        ("campaigns/morning/decisions", b'{"user": "a\\u0000"}', 422, "control"),
-        ("campaigns/morning/decisions", b'{"user": "a", "key": "\\n"}', 422, "control"),
-        ("campaigns/morning/decisions", b'{"user": "a", "key": ""}', 422, "empty"),
-        ("campaigns/morning/decisions", b'{"user": "\\ud800 and so on"}', 400, "surrogate"),
-        ("campaigns/morning/decisions", b'{"user": "\xff"}', 400, "utf-8"),
-        ("campaigns/morning/decisions", b'{"user": "%b"}' % (b"x" * 201), 422, "200"),
-        ("campaigns/morning/decisions", b" " * (MOST_BYTES + 1), 413, "1,000,000"),
-        ("campaigns/nosuch/decisions", b'{"user": "a"}', 404, "nosuch"),
-        ("campaigns/morning/decisions/batch", b'{"decisions": [{"user": "\\t"}]}', 422, "control"),
-        (
-            "campaigns/morning/decisions/batch",
-            b'{"decisions": [{"user": "a"}, {"user": "b", "key": ""}]}',
-            422,
-            "empty",
-        ),
-        ("decisions/morning-1/feedback", b'{"reward": NaN}', 400, "malformed"),
-        ("decisions/morning-1/feedback", b'{"reward": 1e999}', 422, "range"),
-        ("decisions/morning-1/feedback", b'{"reward": 1.5}', 422, "1.0"),
-        ("decisions/morning-1/feedback", b'{"reward": true}', 422, "bool"),
-        ("decisions/morning-1/feedback", b'{"reward": 1%b}' % (b"0" * 5000), 422, ""),
-        ("decisions/morning-1/feedback", b'{"reward": null}', 422, "null"),
-        ("decisions/a/b/feedback", b'{"reward": 1}', 404, "openapi"),
-        ("nosuch", b"{}", 404, "openapi"),
-    ],
-)
-def test_what_breaks_a_rule_is_refused(path: str, body: bytes, status: int, word: str) -> None:
-    async def scene(asked: Asked) -> None:
-        await asked.decide()
-        answer = await asked.ask("POST", f"/v1/{path}", body)
-        assert answer.status == status, answer.body
-        assert answer.headers["content-type"] == "application/json"
-        assert word in answer.json["error"]
-        assert len(answer.body) < 500
-        assert (await _counts(asked))["events"] == 1
-
-    play(scene)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"arms": []},
-        {"arms": ["a", "a"]},
-        {"arms": ["a\u0000"]},
-        {"arms": ["a" * 101]},
-        {"max_delay": 0},
-        {"max_delay": 2.5},
-        {"max_delay": 10**40},
-        {"max_delay": 10**7},
-        {"clock": "sundial"},
-        {"default_reward": 0.5},
-        {"default_reward": 2, "wait": 1},
-        {"wait": -1},
-        {"explore": 1.1},
-        {"rules": {"cooldowns": {"tango": 3}}},
-        {"rules": {"cooldowns": dict.fromkeys("abc", 4)}},
-        {"rules": {"nosuch": 3}},
-        {"rules": []},
-        {"colour": "red"},
-    ],
-)
-def test_settings_that_break_a_rule_are_refused(change: dict[str, Any]) -> None:
-    async def scene(asked: Asked) -> None:
-        body = {"arms": ["a", "b", "c"], "max_delay": 4, **change}
-        answer = await asked.ask("PUT", "/v1/campaigns/evening", body)
-        assert answer.status == 422, answer
-        assert " must " in answer.json["error"] or "`" in answer.json["error"]
-        assert len((await asked.ask("GET", "/v1/campaigns")).json["campaigns"]) == 1
-
-    play(scene)
-
-
-def test_names_of_campaigns_are_plain() -> None:
-    async def scene(asked: Asked) -> None:
-        for name in ("-x", "a b", "\u00fc", "x" * 101, "a\n"):
-            answer = await asked.ask("PUT", f"/v1/campaigns/{name}", SETTINGS)
-            assert answer.status == 422, name
-
-    play(scene)
-
-
-def test_a_wrong_method_is_told_the_right_ones() -> None:
-    async def scene(asked: Asked) -> None:
-        answer = await asked.ask("PATCH", "/v1/campaigns/morning")
-        assert answer.status == 405
-        assert {"GET", "PUT"} <= set(answer.headers["Allow"].split(", "))
-        assert "PUT" in answer.json["error"]
-        assert (await asked.ask("GET", "/v1/campaigns/morning/decisions")).status == 405
-
-    play(scene)
-
-
-def test_an_error_of_the_service_is_told_in_its_log(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scene(asked: Asked) -> None:
-        def fail(*_: object) -> None:
-            raise RuntimeError("secret\x1b[31m\nline")
-
-        monkeypatch.setattr(asked.driver.hosted["morning"].desk, "decide", fail)
-        answer = await asked.decide()
-        assert answer.status == 500
-        assert "secret" not in answer.json["error"]
-        assert "RuntimeError: secret\\x1b[31m" in caplog.text
-        assert "\x1b" not in caplog.text
-
-    play(scene)
-
-
-def test_the_page_needs_no_token_and_takes_nothing_from_elsewhere() -> None:
-    async def scene(asked: Asked) -> None:
-        page = await asked.ask("GET", "/", secret=None)
-        assert page.headers["content-type"].startswith("text/html")
-        scripts = re.findall(rb'src="(/?page/[\w.]+)"', page.body)
-        assert scripts
-        script = await asked.ask("GET", f"/{scripts[0].decode().lstrip('/')}", secret=None)
-        for answer in (page, script):
-            assert answer.status == 200
-            assert answer.headers["content-security-policy"].startswith("default-src 'self';")
-            assert answer.headers["x-content-type-options"] == "nosniff"
-        for path in ("/page/../app.py", "/page//etc/passwd", "/page/nosuch.js", "/page/"):
-            assert (await asked.ask("GET", path, secret=None)).status == 404
-
-    play(scene)
