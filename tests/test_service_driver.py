@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from threading import Event as Gate
 
 import pytest
-from service_helpers import PATIENCE, Asked
-from test_service import SlowStore, play
+from service_helpers import PATIENCE, Asked, play
+from test_service import SlowStore
 
 from fallow.live.desk import Desk
 from fallow.live.events import Event

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from service_helpers import PATIENCE, SETTINGS, Asked, serving
-from test_service import play
+from service_helpers import PATIENCE, SETTINGS, Asked, play, serving
 
 from fallow.live.events import DECISION, Event
 from fallow.live.service.demo import NAME, Demo
