@@ -16,7 +16,7 @@ from concurrent.futures import (
     Future,
     ThreadPoolExecutor,
 )
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from threading import Thread, current_thread, main_thread
@@ -158,6 +158,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def _close(cluster: Any) -> None:
+    """End a cluster that was started here, also while one of its workers is being started anew."""
+    with suppress(AssertionError):  # that it has been, which distributed takes for granted
+        cluster.close()
+
+
 @contextmanager
 def cluster_workers(address: str) -> Iterator[Workers]:
     """Work on a Dask cluster (extra `cluster`).
@@ -170,7 +176,7 @@ def cluster_workers(address: str) -> Iterator[Workers]:
     """
     import distributed  # slow to import, and seldom needed
 
-    for logger in ("distributed", "distributed.client"):
+    for logger in ("distributed", "distributed.client", "tornado.application"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     start_cluster: Any = distributed.LocalCluster  # these two have no types
     connect: Any = distributed.Client
@@ -189,7 +195,8 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                         dashboard_address="127.0.0.1:0",  # any port, seen from here only
                         silence_logs=logging.CRITICAL,
                     )
-                scheduler = stack.enter_context(started.result())
+                scheduler = started.result()
+                stack.callback(_close, scheduler)
         try:
             client = stack.enter_context(connect(scheduler, timeout=CONNECT_SECONDS))
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)

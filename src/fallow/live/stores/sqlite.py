@@ -39,6 +39,8 @@ INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
 CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number) FROM campaigns ORDER BY number"
 READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
+PATIENCE = 0.2
+"""Seconds to wait for others who look at a file at the same moment."""
 WHAT_TO_DO = {
     sqlite3.SQLITE_BUSY: "another process has it open; end that one, or take another file, "
     "or PostgreSQL for several processes",
@@ -69,7 +71,7 @@ class SQLiteStore:
         self._lock = Lock()
         with self._explained("opened"):
             self._connection = sqlite3.connect(
-                path, timeout=0, isolation_level=None, check_same_thread=False
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             try:
                 self._set_up(durable)
