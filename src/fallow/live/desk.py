@@ -14,6 +14,7 @@ from functools import partial
 from itertools import islice
 
 from fallow import checks
+from fallow.live.chooser import Ages, Chooser
 from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.events import (
@@ -26,7 +27,6 @@ from fallow.live.events import (
     RETIRE,
     Event,
 )
-from fallow.live.lookahead import Ages, Lookahead
 from fallow.live.policy import Policy, check_rules
 from fallow.live.settings import MAX_USER
 from fallow.live.state import CANCELLED, CLOSED, State, View
@@ -108,22 +108,22 @@ class Desk:
             if key in self.state.keys:
                 return self.made(self.state.keys[key])
         state, policy = self.state, self.policy
-        lookahead = policy.curious if self._is_curious(user) else policy.content
-        ages, columns = self._past(user, now, lookahead)
-        arm = lookahead.choose(ages)
+        chooser = policy.curious if self._is_curious(user) else policy.content
+        ages, columns = self._past(user, now, chooser)
+        arm = chooser.choose(ages)
         if arm < 0:
             raise ConflictError(
                 f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
             )
         allowed = None
         if self._cooldowns:
-            allowed = self._cooled_down(lookahead.allowed(ages), user, now)
+            allowed = self._cooled_down(chooser.allowed(ages), user, now)
             if arm not in allowed:
-                arm = lookahead.best_of(allowed, ages)
+                arm = chooser.best_of(allowed, ages)
         propensity, explore = None, state.settings.explore
         if explore > 0:
             if allowed is None:
-                allowed = lookahead.allowed(ages)
+                allowed = chooser.allowed(ages)
             if arm not in allowed:
                 allowed = [*allowed, arm]
             draw, chosen = self._draw(user, self._turn(user)), arm
@@ -233,9 +233,9 @@ class Desk:
 
         What was shown in the same round by the clock stands in the rounds before.
         """
-        lookahead = self.policy.content
-        span = lookahead.reach + 1
-        codes, _ = self._past(user, now, lookahead)
+        chooser = self.policy.content
+        span = chooser.reach + 1
+        codes, _ = self._past(user, now, chooser)
         rounds: list[str | None] = []
         for code in codes:
             arm, age = divmod(code, span)
@@ -264,9 +264,9 @@ class Desk:
         stretch = self._turn(user) // (STRETCH * self.state.settings.columns)
         return users <= 1 or self._draw(user, -stretch - 1) < users**-0.5
 
-    def _past(self, user: str, now: float, lookahead: Lookahead) -> tuple[Ages, dict[int, int]]:
-        """Return the past of a user as a lookahead sees it, and delays by arm, counted from 0."""
-        reach, span = lookahead.reach, lookahead.reach + 1
+    def _past(self, user: str, now: float, chooser: Chooser) -> tuple[Ages, dict[int, int]]:
+        """Return the past of a user as a chooser sees it, and delays by arm, counted from 0."""
+        reach, span = chooser.reach, chooser.reach + 1
         codes: list[int] = []
         columns: dict[int, int] = {}
         for arm, age, column in self._shown_to(user, now):
@@ -274,7 +274,7 @@ class Desk:
                 break
             if arm not in columns:
                 columns[arm] = column
-            elif not lookahead.counts_all_pulls:
+            elif not chooser.counts_all_pulls:
                 continue
             codes.append(arm * span + age)
         return tuple(codes), columns

@@ -11,7 +11,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.beliefs import Beliefs
 from fallow.instance import Instance
 from fallow.learners.cell_learner import tilted
-from fallow.live.lookahead import Lookahead
+from fallow.live.chooser import Chooser
 from fallow.live.settings import Settings
 from fallow.live.state import UNIT, State, View
 from fallow.planners.feasible import possible_problem
@@ -129,12 +129,12 @@ class Policy:
         def table(means: FloatArray) -> Instance:
             return Instance(means[active][:, self.clockwork.columns], names, rules)
 
-        def lookahead(means: FloatArray) -> Lookahead:
-            return Lookahead(table(tilted(means, float(shown.sum())).means), active)
+        def chooser(means: FloatArray) -> Chooser:
+            return Chooser(table(tilted(means, float(shown.sum())).means), active)
 
         self.expected = table(self.belief.means)
-        self.curious = lookahead(self.belief.indices)
-        self.content = lookahead(self.belief.means)
+        self.curious = chooser(self.belief.indices)
+        self.content = chooser(self.belief.means)
 
     def is_due(self, state: State, cell: tuple[int, int]) -> bool:
         """Tell whether decisions or rewards of a cell have grown so much that a new one is due."""

@@ -13,11 +13,9 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.beliefs import check_cells
+from fallow.logs.clock import BINS, CLOCKS, check_max_delay
 from fallow.rules import Rules
 
-CLOCKS = ("rounds", "time")
-BINS = 8
-"""Delays that elapsed time is sorted into; the next edge is twice as long."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MAX_USER = 200
 """Longest name of a user and longest key, in characters."""
@@ -74,11 +72,7 @@ class Settings:
             raise ValueError(f"arms must be at least one, and each once, got {found}")
         object.__setattr__(self, "arms", tuple(names))
         checks.one_of("clock", self.clock, CLOCKS)
-        if self.clock == "rounds":
-            rounds = checks.whole_number("max_delay", self.max_delay, 1, checks.MAX_VALUES)  # type: ignore[arg-type]
-            object.__setattr__(self, "max_delay", rounds)
-        else:
-            object.__setattr__(self, "max_delay", checks.positive("max_delay", self.max_delay))
+        object.__setattr__(self, "max_delay", check_max_delay(self.clock, self.max_delay))
         check_cells(len(names), self.columns)
         if self.wait is not None:
             object.__setattr__(self, "wait", checks.positive("wait", self.wait))
@@ -109,7 +103,7 @@ class Settings:
 
     @property
     def edges(self) -> FloatArray:
-        """By elapsed time, the longest seconds that count as each delay."""
+        """By elapsed time, the longest seconds that count as each delay; they double."""
         return np.ldexp(self.max_delay, np.arange(1 - BINS, 1))
 
     @classmethod

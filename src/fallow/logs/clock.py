@@ -24,12 +24,11 @@ SHORT = 0.1
 """The share of elapsed times that the shortest of them should hold."""
 
 
-def check_max_delay(clock: str, value: Any) -> None:
-    """Check what the caller says of the longest delay."""
+def check_max_delay(clock: str, value: Any) -> float:
+    """Return what the caller says of the longest delay, a whole number if it is in rounds."""
     if clock == "time":
-        checks.positive("max_delay", value)
-    else:
-        checks.whole_number("max_delay", value, 1, checks.MAX_VALUES)
+        return checks.positive("max_delay", value)
+    return checks.whole_number("max_delay", value, 1, checks.MAX_VALUES)
 
 
 def rounds(starts: IntArray) -> FloatArray:

@@ -23,7 +23,7 @@ class Protocol(HttpToolsProtocol):
         if self._unfinished > MOST_BYTES and not self.transport.is_closing():
             self.send_400_response("")
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002, uvicorn's
         """Refuse a request, and close the connection."""
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[400] + head % len(REFUSAL) + REFUSAL)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
@@ -39,8 +41,8 @@ INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
 CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number) FROM campaigns ORDER BY number"
 READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
-PATIENCE = 0.2
-"""Seconds to wait for others who look at a file at the same moment."""
+PATIENCE, PAUSE = 0.5, 0.05
+"""Seconds in which a file is tried again that others open, too, and at most between two tries."""
 WHAT_TO_DO = {
     sqlite3.SQLITE_BUSY: "another process has it open; end that one, or take another file, "
     "or PostgreSQL for several processes",
@@ -70,14 +72,22 @@ class SQLiteStore:
         self._path = path
         self._lock = Lock()
         with self._explained("opened"):
+            self._open(durable, time.monotonic() + PATIENCE)
+
+    def _open(self, durable: bool, give_up_at: float) -> None:
+        """Open the file, and try again, as those who come at once may all keep each other from it."""
+        while True:
             self._connection = sqlite3.connect(
-                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                self._path, timeout=0, isolation_level=None, check_same_thread=False
             )
             try:
-                self._set_up(durable)
-            except BaseException:
+                return self._set_up(durable)
+            except BaseException as error:
                 self._connection.close()
-                raise
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+                if code != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                    raise
+            time.sleep(random.uniform(0, PAUSE))
 
     def _set_up(self, durable: bool) -> None:
         execute = self._connection.execute

@@ -23,7 +23,7 @@ Ages = tuple[int, ...]
 """Past pulls of a user that matter, latest first, each as arm x (reach + 1) + rounds ago."""
 
 
-class Lookahead:
+class Chooser:
     """Chooses arms on one table.
 
     Parameters
