@@ -75,7 +75,7 @@ class SQLiteStore:
             self._open(durable, time.monotonic() + PATIENCE)
 
     def _open(self, durable: bool, give_up_at: float) -> None:
-        """Open the file, and try again, as those who come at once may all keep each other from it."""
+        """Open the file; try again, as those who come at once may keep each other from it."""
         while True:
             self._connection = sqlite3.connect(
                 self._path, timeout=0, isolation_level=None, check_same_thread=False
