@@ -99,17 +99,17 @@ class State:
         for name in settings.arms:
             self._add_arm(name)
 
-    def apply(self, number: int, event: Event) -> None:
-        """Take in the next event."""
+    def apply(self, number: int, event: Event) -> int:
+        """Take in the next event; return the place of the decision that it is about, -1 if none."""
         self.head = number
         kind = event.kind
         self.kinds[kind] += 1
+        place = self.place(event.ref)
         if kind == DECISION:
-            self._decide(number, event)
+            place = self._decide(number, event)
         elif kind in (FEEDBACK, DEFAULT):
-            self._close(self.place(event.ref), event)
+            self._close(place, event)
         elif kind in (CANCEL, EXPIRE):
-            place = self.place(event.ref)
             self._open_again(place)
             self.waiting[self.arm[place]][self.column[place]] -= 1
             self.status[place] = CANCELLED if kind == CANCEL else EXPIRED
@@ -117,6 +117,7 @@ class State:
             self._add_arm(event.arm or "")
         elif kind == RETIRE:
             self.retired[self.places[event.arm or ""]] = True
+        return place
 
     def place(self, number: int | None) -> int:
         """Return the place of the decision with a number, -1 if there is none."""
@@ -169,7 +170,7 @@ class State:
             self.pace,
         )
 
-    def _decide(self, number: int, event: Event) -> None:
+    def _decide(self, number: int, event: Event) -> int:
         _, at, _, user, name, delay, _, _, expected, key = event
         assert user is not None
         assert name is not None
@@ -197,6 +198,7 @@ class State:
         self.reward.append(math.nan)
         self.status.append(OPEN)
         self.waiting[arm][column] += 1
+        return place
 
     def _close(self, place: int, event: Event) -> None:
         assert event.reward is not None

@@ -62,7 +62,7 @@ class Driver:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._loop = asyncio.get_running_loop()
-        self._is_instant = isinstance(store, MemoryStore)
+        self._memory = store if isinstance(store, MemoryStore) else None
         self._store_thread = ThreadPoolExecutor(1, "store")
         self._planning_thread = ThreadPoolExecutor(1, "plans")
         self._study_thread = ThreadPoolExecutor(1, "studies")
@@ -152,7 +152,7 @@ class Driver:
                 continue
             if not isinstance(answer, Event):
                 return answer
-            if self._is_instant:
+            if self._memory is not None:
                 return Done(self._keep_now(hosted, answer), answer)
             number = await self._free_and_queued(hosted, answer)
             if number is not None:
@@ -160,9 +160,8 @@ class Driver:
 
     def _keep_now(self, hosted: Hosted, event: Event) -> int:
         """Return the number of an event that is kept in memory."""
-        (kept,) = self._store.append([Batch(hosted.number, hosted.desk.state.head, (event,))])
-        (number,) = kept.numbers
-        assert number is not None
+        assert self._memory is not None
+        number = self._memory.append_one(hosted.number, event)
         hosted.apply(number, event)
         self._look_after(hosted)
         return number
@@ -255,7 +254,7 @@ class Driver:
         head = hosted.desk.state.head
         if needs_snapshot(head, hosted.snapshot_at):
             hosted.snapshot_at = head
-            if not self._is_instant:
+            if self._memory is None:
                 content = hosted.desk.state.to_bytes()
                 self.spawn(self._keep_snapshot(hosted.number, head, content))
 
@@ -300,7 +299,7 @@ class Driver:
             if self.failure is not None or heads.get(name, 0) > hosted.desk.state.head:
                 waits.append(self._queued(hosted, None))
             for event in list(hosted.desk.late(time.time())):
-                if self._is_instant:
+                if self._memory is not None:
                     self._keep_now(hosted, event)
                 elif hosted.claims.keys().isdisjoint(event.claims):
                     waits.append(self._queued(hosted, event))
