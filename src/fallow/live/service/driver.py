@@ -255,8 +255,8 @@ class Driver:
         if needs_snapshot(head, hosted.snapshot_at):
             hosted.snapshot_at = head
             if self._memory is None:
-                content = hosted.desk.state.to_bytes()
-                self.spawn(self._keep_snapshot(hosted.number, head, content))
+                make = hosted.desk.state.snapshot()
+                self.spawn(self._keep_snapshot(hosted.number, head, make))
 
     async def _plan(self, hosted: Hosted) -> None:
         desk = hosted.desk
@@ -272,8 +272,9 @@ class Driver:
         finally:
             hosted.planning = None
 
-    async def _keep_snapshot(self, number: int, head: int, content: bytes) -> None:
+    async def _keep_snapshot(self, number: int, head: int, make: Callable[[], bytes]) -> None:
         try:
+            content = await self.study(make)
             await self.use_store(self._store.keep_snapshot, number, head, content)
         except StoreError as error:  # the events are kept, so only the next start is slower
             self._tell_failure(error)
