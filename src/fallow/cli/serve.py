@@ -45,8 +45,10 @@ def serve_command(
         checks.not_negative("--rate", rate)
         place = Place(host, port, cert, key)
         if not demo and (store is None or token_file is None):
+            missing = "--token-file" if store is not None else "--store"
             raise ValueError(
-                f"--store and --token-file must be given, or --demo, got neither; for tokens, {HOW}"
+                f"--store and --token-file must be given, or --demo, got no {missing}; "
+                f"for tokens, {HOW}"
             )
         fragment = ""
         if token_file is not None:

@@ -126,9 +126,7 @@ class Campaign:
                     raise ValueError("max_delay must be given with arms, got None")
                 given = {} if rules is None else rules
                 ruled = given if isinstance(given, Rules) else Rules.from_document(given)
-                settings = Settings(
-                    tuple(arms), max_delay, clock, default_reward, wait, explore, ruled
-                )
+                settings = Settings(arms, max_delay, clock, default_reward, wait, explore, ruled)
                 record, _ = make_campaign(kept, name, settings)
             desk = Desk(name, load_state(kept, record))
         except BaseException:
@@ -202,6 +200,7 @@ class Campaign:
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
+            self._pass_time()
             view = self._desk.state.view()
             shown = self._desk.shown(user, self._now())
         return schedule(Policy(view).expected, rounds, since=shown)
@@ -209,9 +208,11 @@ class Campaign:
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
 
-        Propensities are there if `explore` is above 0. Default rewards are left out.
+        Propensities are there if `explore` is above 0. A default reward counts until feedback
+        comes.
         """
         with self._lock:
+            self._pass_time()
             events = list(self._store.read(self._number))
         return log_of(self._desk.state.settings, self._desk.state.arms, events)
 
@@ -242,6 +243,7 @@ class Campaign:
 
     def _view(self) -> View:
         with self._lock:
+            self._pass_time()
             return self._desk.state.view()
 
     def _do(self, request: Callable[[], Event | None]) -> str:

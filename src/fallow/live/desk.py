@@ -311,7 +311,8 @@ class Desk:
             wait = min(resting[arm] for arm in arms)
             raise ConflictError(
                 "the cool-downs must leave an arm for a decision, got none for "
-                f"{checks.short(user)} now; ask again in {wait:.3g} s"
+                f"{checks.short(user)} now; ask again in {wait:.3g} s",
+                retry_after=wait,
             )
         return allowed
 

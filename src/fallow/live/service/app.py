@@ -6,6 +6,7 @@ Decisions and feedback, of which there are many, take a short way; all else goes
 from __future__ import annotations
 
 import logging
+import math
 import traceback
 
 import msgspec
@@ -88,7 +89,10 @@ class Service:
             await self._router(scope, receive, self._counted(send, kind))
         except Exception as error:
             if scope.get("is_streaming"):
-                raise  # it cannot be answered otherwise than by an end in the middle
+                if not isinstance(error, StoreError):
+                    raise
+                logger.error("a log or stream broke off: %s", visible(str(error)))
+                return  # the server cuts the connection, as all other answers would look complete
             status, message, headers = _refusal(error)
             await self._answer(send, kind, status, encode(Problem(message)), headers)
 
@@ -158,4 +162,7 @@ def _refusal(error: Exception) -> tuple[int, str, dict[str, str]]:
             for line in part.splitlines():
                 logger.error(visible(line))
         return status, INTERNAL, {}
-    return status, str(error), {}
+    headers = {}
+    if isinstance(error, ConflictError) and error.retry_after is not None:
+        headers["retry-after"] = str(math.ceil(error.retry_after))
+    return status, str(error), headers

@@ -190,10 +190,16 @@ class Calls:
         if not (after.isascii() and after.isdigit() and len(after) <= 18):
             raise ValueError(f"after must be the number of an event, got {checks.short(after)}")
         name = hosted.desk.name
+        pages = self._driver.events(hosted, int(after))
+        first: list[tuple[int, Event]] = await anext(
+            pages, []
+        )  # a store that is away is told before the answer begins
 
         async def lines() -> AsyncIterator[bytes]:
-            async for page in self._driver.events(hosted, int(after)):
+            page: list[tuple[int, Event]] | None = first
+            while page:
                 yield b"".join(encode(event.document(name, seq)) + b"\n" for seq, event in page)
+                page = await anext(pages, None)
 
         return _streamed(request, lines(), "application/jsonl")
 

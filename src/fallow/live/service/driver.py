@@ -55,6 +55,8 @@ class Driver:
         The campaigns by name.
     failure
         Why the last commit failed, None if it did not.
+    warming
+        What compiles, if that is under way.
     metrics
         What was done.
     """
@@ -72,6 +74,7 @@ class Driver:
         self._tasks: set[asyncio.Task[None]] = set()
         self.hosted: dict[str, Hosted] = {}
         self.failure: str | None = None
+        self.warming: asyncio.Task[None] | None = None
         self.metrics = Metrics()
 
     async def start(self) -> None:
@@ -101,6 +104,8 @@ class Driver:
 
     async def study(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the thread for what may take long: only who watches waits for it."""
+        if self.warming is not None:
+            await asyncio.wait([self.warming])
         return await self._loop.run_in_executor(self._study_thread, function, *arguments)
 
     async def campaigns(self) -> Collection[Hosted]:
@@ -202,7 +207,7 @@ class Driver:
             try:
                 kept = await self.use_store(self._store.append, batches)
             except Exception as error:
-                self._tell_failure(error)
+                self.tell_failure(error)
                 for proposal in queue:
                     proposal.settle(error)
                 continue
@@ -241,7 +246,7 @@ class Driver:
             else:
                 self._queue.append(proposal)
 
-    def _tell_failure(self, error: Exception) -> None:
+    def tell_failure(self, error: Exception) -> None:
         """Say once in the log why events cannot be kept."""
         if self.failure != str(error):
             logger.error("events cannot be kept: %s", visible(str(error)))
@@ -277,7 +282,7 @@ class Driver:
             content = await self.study(make)
             await self.use_store(self._store.keep_snapshot, number, head, content)
         except StoreError as error:  # the events are kept, so only the next start is slower
-            self._tell_failure(error)
+            self.tell_failure(error)
 
     async def _tick(self) -> None:
         """Look at the clock and at the store, for ever."""
@@ -286,7 +291,7 @@ class Driver:
             try:
                 await self._look_around()
             except StoreError as error:
-                self._tell_failure(error)
+                self.tell_failure(error)
             except Exception:
                 logger.exception("looking for overdue feedback failed, and is tried again")
 

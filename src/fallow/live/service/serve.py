@@ -21,6 +21,7 @@ from fallow.live.service.demo import Demo
 from fallow.live.service.driver import Driver
 from fallow.live.service.protocol import Protocol
 from fallow.live.service.tokens import Token
+from fallow.live.service.warm import warm_up
 from fallow.live.stores import Store
 
 PATIENCE = 1
@@ -86,6 +87,7 @@ async def _serve(
         service = Service(driver, tokens)
         with place.bound() as (bound, address):
             server = _Server(_config(service, place), service)
+            driver.warming = driver.spawn(warm_up(driver))
             if is_demo:
                 driver.spawn(Demo(driver).run())
             _spare_the_collector()
