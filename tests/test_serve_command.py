@@ -108,7 +108,7 @@ def test_the_documented_calls_work(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     (script,) = re.findall("```sh\n(.*?)```", page, flags=re.DOTALL)
     with served(tmp_path) as process:
-        (tmp_path / "tokens").write_text(SECRETS[ADMIN])
+        (tmp_path / "token").write_text(SECRETS[ADMIN])
         script = script.replace("http://127.0.0.1:8321", process.address)
         result = subprocess.run(
             ["sh", "-ec", script], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE

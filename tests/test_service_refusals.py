@@ -54,6 +54,16 @@ def test_a_token_has_a_rate() -> None:
     play(scene, rate=5)
 
 
+def test_a_cool_down_says_when_to_ask_again() -> None:
+    async def scene(asked: Asked) -> None:
+        while (refused := await asked.decide()).status == 201:
+            pass
+        assert refused.status == 409
+        assert 1 <= int(refused.headers["retry-after"]) <= 30
+
+    play(scene, clock="time", max_delay=60, rules={"cooldowns": 30})
+
+
 def test_a_token_may_have_less_than_one_request_a_second() -> None:
     token = Token(b"", READER, rate=0.1)
     assert [token.spend() for _ in range(3)] == [True, False, False]

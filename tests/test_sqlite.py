@@ -145,9 +145,12 @@ def test_a_full_disk_keeps_what_was_acknowledged(disk: Path, durable: bool) -> N
     with pytest.raises(StoreError, match=message):
         append_hundreds(1000)
     assert acknowledged > 1000
+    with pytest.raises(StoreError, match="nothing of the batch was kept"):
+        store.append([Batch(number, acknowledged, [])])  # so that it is known to be full still
     with pytest.raises(StoreError, match="the snapshot was not kept"):
         store.keep_snapshot(number, acknowledged, bytes(500_000))
     assert store.campaigns()[0].head == acknowledged
+    assert path.stat().st_mode & 0o777 == 0o600
     ballast.unlink()
     append_hundreds(1)
     store.close()
