@@ -238,7 +238,7 @@ def test_any_locale_prints_to_the_end(tmp_path: Path) -> None:
     ("module", "code", "extra"),
     [
         ("polars", "from fallow.frames import frame; frame({})", "data"),
-        ("matplotlib", "import fallow.figures", "plot"),
+        ("matplotlib", "import fallow.drawing.figures", "plot"),
         ("gymnasium", "import fallow.env", "gym"),
         ("filelock", "import fallow.studies.folder", "cli"),
         (

@@ -122,7 +122,7 @@ def fit_command(
         if save is not None:
             found.fit.instance.save(save)
         if plot is not None:
-            from fallow.figures import image
+            from fallow.drawing.figures import image
 
             write_whole(plot, image(found.fit.plot, plot.suffix.removeprefix(".")))
         if report is not None:

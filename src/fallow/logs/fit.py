@@ -147,7 +147,7 @@ class Fit:
 
     def plot(self) -> Figure:
         """Draw the recovery of each arm with its intervals (extra `plot`)."""
-        from fallow.figures import recovery_figure
+        from fallow.drawing.figures import recovery_figure
 
         return recovery_figure(
             self.instance.names,

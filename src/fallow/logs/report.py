@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fallow.arrays import FloatArray
+from fallow.drawing.colours import colour_of
 from fallow.logs.evidence import FEWEST, Interval
 from fallow.logs.fit import Fit, Recovery
 from fallow.logs.log import Log
@@ -37,8 +38,6 @@ MOST_PANELS = 12
 """Options whose recovery is drawn."""
 MOST_PLAYS = 48
 """Plays of the rotation that are shown."""
-# Okabe and Ito's colours, which stay distinct for colour-blind readers.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 
 
 CANNOT_SAY: Answer = "cannot say"
@@ -240,7 +239,7 @@ def _bar(share: float) -> str:
 
 
 def _chip(name: str, arm: int) -> str:
-    return f'<li style="--colour: {COLOURS[arm % len(COLOURS)]}">{_text(name)}</li>'
+    return f'<li style="--colour: {colour_of(arm)}">{_text(name)}</li>'
 
 
 def _shares(found: Findings) -> list[str]:

@@ -9,19 +9,15 @@ from typing import Any, cast
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
+from fallow.drawing.colours import colour_of, line_of
 from fallow.extras import needed_by
 from fallow.intervals import Estimate
 from fallow.text import span_in_words, visible
 
 with needed_by("a figure"):
     import matplotlib as mpl
-    from cycler import cycler
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
 
 MOST_PANELS = 12
 """Arms whose recovery is drawn."""
@@ -33,7 +29,6 @@ FEWEST_PLAYS = 10
 LIGHT: dict[str, Any] = {
     "svg.hashsalt": "fallow",
     "savefig.facecolor": "#ffffff",
-    "axes.prop_cycle": cycler(color=COLOURS),
 }
 
 
@@ -210,15 +205,9 @@ def plain_text(text: str) -> str:
     return visible(text).replace("$", r"\$")
 
 
-def colour_of(place: int) -> str:
-    """Return a colour of the theme that is being drawn."""
-    colours: list[str] = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
-    return colours[place % len(colours)]
-
-
 def _draw(axes: Axes, panel: Panel) -> None:
     for place, (name, curve) in enumerate(panel.curves.items()):
-        colour, line = colour_of(place), LINES[place % len(LINES)]
+        colour, line = colour_of(place), line_of(place)
         axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=plain_text(name))
         low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
         axes.fill_between(panel.x, low, high, color=colour, alpha=0.2, linewidth=0)
