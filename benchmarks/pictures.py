@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from fallow.drawing.colours import colour_of, line_of
+from fallow.drawing.colours import colour_of, line_of, marker_of
 from fallow.drawing.figures import image
 
 
@@ -34,7 +34,7 @@ def log_log(panels: Sequence[Axes], names: Sequence[str]) -> bytes:
                     y,
                     color=colour_of(look),
                     linestyle=line_of(look),
-                    marker="osD^"[look % 4],
+                    marker=marker_of(look),
                     markersize=3,
                     label=name,
                 )

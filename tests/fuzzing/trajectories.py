@@ -11,9 +11,10 @@ import numpy as np
 from learner_contract import INSTANCE, MAKERS
 
 from fallow import Trajectory, simulate
+from fallow.trajectory_file import RUNS, SAMPLES
 from fuzzing import hostile
 
-NAMES = ("means", "arms", "starts", "numbers", "pulls", "rounds", "rewards", "switches", "played")
+NAMES = (*RUNS, *SAMPLES)
 
 
 @lru_cache

@@ -134,7 +134,7 @@ def _rows(
             share_of_upper_bound=_share(plan.gain, bound),
             share_of_optimum=None if optimum is None else _share(plan.gain, optimum),
             cycle=plan.cycle,
-            names=tuple(instance.names[arm] for arm in plan.cycle),
+            names=plan.names,
         )
         for method, plan in plans.items()
     ]

@@ -10,6 +10,8 @@ them, among colours that stand out on white and on black; the first ones are the
 `live/service/page/colours.js` has the same."""
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
 """Styles of matplotlib's lines, so that curves can be told apart in grey."""
+MARKERS = "osD^vP*"
+"""Marks on lines, another one where the styles begin again."""
 
 
 def colour_of(place: int) -> str:
@@ -24,8 +26,19 @@ def colour_of(place: int) -> str:
 
 
 def line_of(place: int) -> str | tuple[int, tuple[int, ...]]:
-    """Return the style of a line by its number; with the colour it is unique for 140 lines."""
+    """Return the style of a line by its number."""
     return LINES[place % len(LINES)]
+
+
+def marker_of(place: int) -> str:
+    """Return the mark on a line by its number; with its style it is unique for 49 lines.
+
+    Examples
+    --------
+    >>> marker_of(6), marker_of(7)
+    ('o', 's')
+    """
+    return MARKERS[place // len(LINES) % len(MARKERS)]
 
 
 def ink_on(colour: str) -> str:

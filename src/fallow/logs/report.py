@@ -1,7 +1,6 @@
 """What a log tells on one page, for people who decide and never heard of bandits."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import NamedTuple
@@ -10,6 +9,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.drawing.colours import colour_of
+from fallow.drawing.html import text as _text
 from fallow.logs.evidence import FEWEST, Interval
 from fallow.logs.fit import Fit, Recovery
 from fallow.logs.log import Log
@@ -18,7 +18,6 @@ from fallow.logs.support import CannotSay
 from fallow.logs.value import Value
 from fallow.logs.words import (
     caution_in_words,
-    counted,
     doubt_in_words,
     drop_in_words,
     gain_in_words,
@@ -30,7 +29,7 @@ from fallow.logs.words import (
     verdict_in_words,
 )
 from fallow.planners.cycle import Plan
-from fallow.text import span_in_words, visible
+from fallow.text import counted, span_in_words
 
 MOST_ARMS = 30
 """Options in a table."""
@@ -109,10 +108,6 @@ def report_page(found: Findings, title: str) -> str:
     }
     template = files("fallow.logs").joinpath("report.html").read_text(encoding="utf-8")
     return Template(template).substitute(page)
-
-
-def _text(text: str) -> str:
-    return escape(visible(text))
 
 
 def _items(lines: Iterable[str]) -> str:
