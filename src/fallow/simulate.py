@@ -105,7 +105,7 @@ def simulate(
     kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
     recorder = Recorder(instance.means, instance.names, kept)
     if keep_rewards:
-        checks.at_most("horizon", rounds, MAX_KEPT, " with keep_rewards")
+        checks.at_most("horizon", rounds, MAX_KEPT, "with keep_rewards")
         if kept is not None:
             raise ValueError("checkpoints must be None with keep_rewards, got some")
         _play_rounds(instance, learner, rounds, draws(rewards, generator, concentration), recorder)

@@ -57,7 +57,7 @@ def means_figure(names: Sequence[str], means: FloatArray) -> Figure:
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     if len(shown) < len(names):
         title = f"The {len(shown)} of {len(names):,} arms that pay most when rested"
-        figure.suptitle(title, fontsize="medium")
+        axes.set_title(title, fontsize="small")
     return figure
 
 
