@@ -6,9 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from helpers import contrast
 
 from fallow.arrays import FloatArray
-from fallow.drawing.colours import COLOURS, colour_of, ink_on, line_of, luminance, marker_of
+from fallow.drawing.colours import COLOURS, colour_of, ink_on, line_of, marker_of
 
 # Machado, Oliveira and Fernandes 2009: red, green and blue (linear) as people without one kind of
 # cone see them.
@@ -49,12 +50,6 @@ def oklab(colour: str, seen: FloatArray) -> FloatArray:
     cones = np.array(CONES) @ np.clip(seen @ linear, 0, 1)
     place: FloatArray = np.array(OPPONENTS) @ np.cbrt(cones)
     return place
-
-
-def contrast(colour: str, other: str) -> float:
-    """Return the contrast as WCAG 2.2 counts it."""
-    low, high = sorted((luminance(colour), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 def test_oklab_of_white() -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import contrast
 from learner_contract import MAKERS
 
 import fallow
 from fallow import Campaign, Instance, Log, Plan, catalog, plan, replicate, schedule, simulate
 from fallow.drawing.colours import COLOURS
-from fallow.drawing.html import heat_map
+from fallow.drawing.html import TINT, heat_map
 from fallow.learners import Follow
 from fallow.learners.registry import LEARNERS
 from fallow.logs import fit, simulate_log
@@ -125,6 +126,14 @@ def test_an_instance_is_its_table_of_means() -> None:
     assert "rested" in elements.text
     tints = re.findall(r"rgba\(0, 108, 181, ([\d.]+)\)", SONGS._repr_html_())
     assert list(map(float, tints)) == pytest.approx(SONGS.means.ravel() / 2, abs=0.006)
+
+
+@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", "#000000"), ("#111111", "#dddddd")])
+def test_numbers_can_be_read_on_the_strongest_tint(ground: str, ink: str) -> None:
+    tint = [int(part) for part in TINT.split(",")]
+    mixed = [(part + int(ground[1:3], 16)) // 2 for part in tint]
+    colour = "#" + "".join(f"{part:02x}" for part in mixed)
+    assert contrast(colour, ink) >= 4.5
 
 
 def test_a_plan_is_its_cycle_in_the_colours_of_the_arms() -> None:

@@ -54,7 +54,7 @@ def means_figure(names: Sequence[str], means: FloatArray) -> Figure:
     axes.set_xticks(ticks, [*map(str, ticks[:-1]), "rested"])
     axes.set(xlabel="rounds since the last pull", ylabel="expected reward", ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small", handlelength=3)
     if len(shown) < len(names):
         title = f"The {len(shown)} of {len(names):,} arms that pay most when rested"
         axes.set_title(title, fontsize="small")

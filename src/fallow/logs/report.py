@@ -304,6 +304,6 @@ def _panel(found: Findings, arm: int, heard: FloatArray, low: float, high: float
         f'<text class="label" x="{LEFT - 4}" y="{BOTTOM}" text-anchor="end">{low:.2f}</text>'
         f'<text class="label" x="{LEFT}" y="{BOTTOM + 14}">{_text(first_label)}</text>{middle}'
         f'<text class="label" x="{RIGHT}" y="{BOTTOM + 14}" text-anchor="end">rested</text>'
-        f'{dots}<polyline class="line" points="{line}"/></svg>'
+        f'{dots}<polyline class="line" stroke="{colour_of(arm)}" points="{line}"/></svg>'
         f"<figcaption>{_text(name)}</figcaption></figure>"
     )
