@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from fallow import Block, Log, Outcome
 from fallow.arrays import FloatArray
 from fallow.cli import app
+from fallow.drawing.colours import luminance
 from fallow.frames import frame
 from fallow.kernels import FILES
 from fallow.studies.read import load_spec
@@ -232,3 +233,9 @@ def sessions() -> Iterator[int]:
             continue
         if fields[0] != "Z":
             yield int(fields[3])
+
+
+def contrast(colour: str, other: str) -> float:
+    """Return the contrast as WCAG 2.2 counts it."""
+    low, high = sorted((luminance(colour), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

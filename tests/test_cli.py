@@ -17,6 +17,7 @@ import fallow
 from fallow import Instance
 from fallow.cli import app
 from fallow.cli.plan import METHODS
+from fallow.drawing.colours import COLOURS
 
 
 def test_plan_compares_every_planner() -> None:
@@ -178,8 +179,10 @@ def test_arms_have_colours_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLORTERM", "truecolor")
     output = run("plan", "figure2", "seed=3", "--method", "optimal")
-    colours = dict(re.findall(r"\x1b\[30;48;2;([\d;]+)m(\d)", output))
+    colours = dict(re.findall(r"\x1b\[38;2;[\d;]+;48;2;(\d+;\d+;\d+)m(\d)", output))
     assert sorted(colours.values()) == ["0", "1", "2", "3"]
+    for colour, arm in colours.items():
+        assert COLOURS[int(arm)] == "#" + "".join(f"{int(part):02x}" for part in colour.split(";"))
 
 
 def test_without_its_extra_the_command_says_what_to_install() -> None:
@@ -238,7 +241,7 @@ def test_any_locale_prints_to_the_end(tmp_path: Path) -> None:
     ("module", "code", "extra"),
     [
         ("polars", "from fallow.frames import frame; frame({})", "data"),
-        ("matplotlib", "import fallow.figures", "plot"),
+        ("matplotlib", "import fallow.drawing.figures", "plot"),
         ("gymnasium", "import fallow.env", "gym"),
         ("filelock", "import fallow.studies.folder", "cli"),
         (

@@ -32,7 +32,7 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
-NESTED = Plan((0, 1), 0.5, 1.0, "by hand")
+NESTED = Plan((0, 1), ("0", "1"), 0.5, 1.0, "by hand")
 
 
 class Drawing(CheckedLearner):
@@ -219,11 +219,17 @@ def test_the_constructor_checks_what_a_state_says() -> None:
     state = UCB1(2).state()
     with pytest.raises(ValueError, match="arms must be a whole number >= 1, got -2"):
         load({**state, "parameters": {"arms": -2, "exploration": 2.0}})
-    plan = Plan((0,), 1.0, 1.0, "by hand")
+    plan = Plan((0,), ("0",), 1.0, 1.0, "by hand")
     with pytest.raises(ValueError, match="plan must be a Plan, as planners return, got 5"):
         load({**state, "learner": "Follow", "parameters": {"plan": 5}})
     assert encode("parameters", {"plan": plan})["plan"] == {
-        "Plan": {"cycle": {"tuple": [0]}, "gain": 1.0, "upper_bound": 1.0, "method": "by hand"}
+        "Plan": {
+            "cycle": {"tuple": [0]},
+            "names": {"tuple": ["0"]},
+            "gain": 1.0,
+            "upper_bound": 1.0,
+            "method": "by hand",
+        }
     }
 
 

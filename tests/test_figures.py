@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fallow.figures import LIGHT, image
+from fallow.drawing.figures import LIGHT, image
 from fallow.studies.draw import crossings, draw
 from fallow.studies.read import load_spec
 from fallow.studies.run import run

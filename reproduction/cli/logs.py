@@ -35,7 +35,7 @@ def tutorial_command(
     """Run the code of the tutorial on logs, and put what it prints beneath it."""
     with user_mistakes():
         check_extras("tutorial", "polars", "matplotlib")
-        from fallow.figures import image
+        from fallow.drawing.figures import image
         from fallow.files import write_whole
         from reproduction.logs.tutorial import run_code
 

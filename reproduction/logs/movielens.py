@@ -9,7 +9,7 @@ import numpy as np
 import polars
 
 from fallow import Log
-from fallow.figures import image
+from fallow.drawing.figures import image
 from fallow.logs import CannotSay, Interval, Verdict, fit, plan_and_value, rest_matters
 from reproduction.logs.page import WRITTEN, Page, read_parquet, signed, size_of
 from reproduction.text import markdown_table

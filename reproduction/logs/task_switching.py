@@ -8,7 +8,7 @@ import numpy as np
 import polars
 
 from fallow import Log
-from fallow.figures import image
+from fallow.drawing.figures import image
 from fallow.logs import Fit, Verdict, fit, plan_and_value, rest_matters, value
 from reproduction.logs.history import by_cells, by_history
 from reproduction.logs.page import WRITTEN, Page, read_parquet, signed, size_of

@@ -4,7 +4,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-SHOWING = ("cli", "figures.py")
+SHOWING = ("cli", "drawing")
 """Parts of the package that show results, and cannot change them."""
 
 

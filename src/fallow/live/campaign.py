@@ -32,6 +32,7 @@ from fallow.planners.cycle import Plan
 from fallow.planners.plan import plan
 from fallow.planners.schedule import Schedule, schedule
 from fallow.rules import Rules
+from fallow.text import counted
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
@@ -235,11 +236,26 @@ class Campaign:
         self.close()
 
     def __repr__(self) -> str:
+        return f"Campaign({self._desk.name!r}, {self._in_words()})"
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import heat_map, snippet
+
+        view = self._view()
+        belief = Belief.of(view)
+        delays = [*map(str, range(1, view.counts.shape[1])), "rested"]
+        words = f"{self._in_words()}: reward that is believed, by delay"
+        shown = heat_map(view.arms, delays, belief.means)
+        return snippet(f"Campaign {self._desk.name}", words, shown)
+
+    def _in_words(self) -> str:
         state = self._desk.state
-        return (
-            f"Campaign({self._desk.name!r}, {state.retired.count(False):,} arms, "
-            f"{len(state.users):,} users, {len(state.numbers):,} decisions)"
+        sizes = (
+            (state.retired.count(False), "arm"),
+            (len(state.users), "user"),
+            (len(state.numbers), "decision"),
         )
+        return ", ".join(counted(count, word) for count, word in sizes)
 
     def _view(self) -> View:
         with self._lock:

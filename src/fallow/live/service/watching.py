@@ -109,10 +109,10 @@ def _later(begun: float, least: float) -> float:
 
 
 def _plan_answer(policy: Policy) -> PlanAnswer:
-    instance = policy.expected
-    found = plan(instance)
-    names = [instance.names[arm] for arm in found.cycle]
-    return PlanAnswer(names, found.gain, found.upper_bound, found.certificate, found.method)
+    found = plan(policy.expected)
+    return PlanAnswer(
+        list(found.names), found.gain, found.upper_bound, found.certificate, found.method
+    )
 
 
 def _rest_answer(settings: Settings, arms: list[str], events: list[tuple[int, Event]]) -> Rest:

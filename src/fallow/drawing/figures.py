@@ -1,4 +1,4 @@
-"""Drawing finished numbers; the only place that imports matplotlib."""
+"""Figures of finished numbers; with `arms` and `studies/draw.py` the only user of matplotlib."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,32 +9,32 @@ from typing import Any, cast
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
+from fallow.drawing.colours import colour_of, line_of
 from fallow.extras import needed_by
 from fallow.intervals import Estimate
-from fallow.text import span_in_words, visible
+from fallow.text import brief, span_in_words, visible
 
 with needed_by("a figure"):
     import matplotlib as mpl
-    from cycler import cycler
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which stay distinct for colour-blind readers; line styles for print.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
-
 MOST_PANELS = 12
 """Arms whose recovery is drawn."""
-LONGEST_NAME = 24
-"""Characters of a name over a small panel."""
 FEWEST_PLAYS = 10
 """A mean of fewer plays is not drawn: it says nothing, and hides what the others say."""
 
 LIGHT: dict[str, Any] = {
     "svg.hashsalt": "fallow",
     "savefig.facecolor": "#ffffff",
-    "axes.prop_cycle": cycler(color=COLOURS),
 }
+
+
+class Picture(Figure):
+    """A figure that a notebook shows, also where pyplot was never imported."""
+
+    def _repr_png_(self) -> bytes:
+        return image(lambda: self, "png", {})
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def curve_figure(
         "log", "linear", or "symlog" for values on both sides of 0.
     """
     width = 6.4 if len(panels) == 1 else 4.4 * len(panels)
-    figure = Figure(figsize=(width, 4), layout="constrained")
+    figure = Picture(figsize=(width, 4), layout="constrained")
     row = np.atleast_1d(figure.subplots(1, len(panels)))
     for axes, panel in zip(row, panels, strict=True):
         _draw(axes, panel)
@@ -110,7 +110,7 @@ def bars_and_dots_figure(
     """Draw one bar a name on the left; on the right a dot a name in each of several series."""
     names = list(dict.fromkeys(name for series in dots.values() for name in series))
     rows = max(len(bars), len(names), 4)
-    figure = Figure(figsize=(9, 1.6 + 0.26 * rows), layout="constrained")
+    figure = Picture(figsize=(9, 1.6 + 0.26 * rows), layout="constrained")
     left, right = figure.subplots(1, 2)
     left.barh([plain_text(name) for name in bars], list(bars.values()), color=colour_of(0))
     left.set_xlabel(bars_label)
@@ -159,7 +159,7 @@ def recovery_figure(
     shown = np.sort(np.argsort(-total, kind="stable")[:MOST_PANELS])
     columns = min(len(shown), 4)
     rows = math.ceil(len(shown) / columns)
-    figure = Figure(figsize=(max(2.6 * columns, 5.2), 2.1 * rows + 0.9), layout="constrained")
+    figure = Picture(figsize=(max(2.6 * columns, 5.2), 2.1 * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     places = np.arange(len(spans))
     ticks = np.unique(np.linspace(0, len(spans) - 1, min(len(spans), 5)).astype(int))
@@ -173,14 +173,12 @@ def recovery_figure(
             fmt="o",
             markersize=3,
             linewidth=1,
-            color=colour_of(1),
+            color=mpl.rcParams["text.color"],
             label=f"mean of {FEWEST_PLAYS} plays or more, 95 % interval",
         )
-        axes.plot(places, fitted[arm], color=colour_of(0), label="fitted")
-        name = names[arm]
-        if len(name) > LONGEST_NAME:
-            name = name[: LONGEST_NAME - 1] + "…"
-        axes.set_title(f"{plain_text(name)}, {total[arm]:,.0f} plays", fontsize="small")
+        axes.plot(places, fitted[arm], color=colour_of(int(arm)), linewidth=2, label="fitted")
+        name = plain_text(brief(names[arm]))
+        axes.set_title(f"{name}, {total[arm]:,.0f} plays", fontsize="small")
         axes.set_xticks(ticks, labels, fontsize="small")
         axes.tick_params(labelbottom=True)
         axes.spines[["top", "right"]].set_visible(False)
@@ -210,15 +208,9 @@ def plain_text(text: str) -> str:
     return visible(text).replace("$", r"\$")
 
 
-def colour_of(place: int) -> str:
-    """Return a colour of the theme that is being drawn."""
-    colours: list[str] = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
-    return colours[place % len(colours)]
-
-
 def _draw(axes: Axes, panel: Panel) -> None:
     for place, (name, curve) in enumerate(panel.curves.items()):
-        colour, line = colour_of(place), LINES[place % len(LINES)]
+        colour, line = colour_of(place), line_of(place)
         axes.plot(panel.x, curve.mean, color=colour, linestyle=line, label=plain_text(name))
         low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
         axes.fill_between(panel.x, low, high, color=colour, alpha=0.2, linewidth=0)
