@@ -16,6 +16,7 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
+from fallow import checks
 from fallow.live.service.protocol import Protocol
 
 PATIENCE = 1
@@ -33,6 +34,7 @@ class Place:
     key: Path | None = None
 
     def __post_init__(self) -> None:
+        checks.whole_number("--port", self.port, minimum=0, maximum=65_535)
         if (self.cert is None) != (self.key is None):
             raise ValueError("--cert and --key must both be given, or neither, got one of them")
         if self.cert is not None:
