@@ -7,35 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver import Chrome
+
+from benchmarks.browser import is_installed, run_browser
 
 SCREENSHOTS = Path(__file__).parent.parent / "build" / "screenshots"
-CHROMIUM, CHROMEDRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
-ARGUMENTS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 
 
 @contextmanager
 def open_browser(profile: Path) -> Iterator[Chrome]:
     """Start a browser that keeps what it must in a folder."""
-    if not CHROMIUM.exists() or not CHROMEDRIVER.exists():
+    if not is_installed():
         pytest.skip("there is no browser: install chromium and chromium-driver")
-    options = ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for argument in (*ARGUMENTS, f"--user-data-dir={profile}"):
-        options.add_argument(argument)
-    # With both paths given, selenium has nothing to look for or to download.
-    with Chrome(options, ChromeService(str(CHROMEDRIVER))) as opened:
+    with run_browser(profile) as opened:
         yield opened
 
 

@@ -304,6 +304,19 @@ def test_the_instance_can_be_taken_along(browser: Chrome, example: Process) -> N
     assert fallow.plan(Instance.from_toml(texts[1])) == fallow.plan(EXAMPLE)
 
 
+def test_it_says_when_an_answer_takes_long(browser: Chrome, example: Process) -> None:
+    open_page(browser, example)
+    browser.execute_script(
+        "const usual = fetch; window.fetch = async (...words) => {"
+        " await new Promise((go) => { window.go = go; }); return usual(...words); }"
+    )
+    press(browser, FIRST_LEVEL, Keys.ARROW_LEFT)
+    until(browser, f"{LOOKING}.startsWith('Working')")
+    browser.execute_script("window.go()")
+    settled(browser)
+    check(browser)
+
+
 def test_it_says_when_it_has_ended(browser: Chrome) -> None:
     with started("explore", "--no-browser") as process:
         open_page(browser, process)

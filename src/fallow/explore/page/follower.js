@@ -1,21 +1,24 @@
 // Asks the library about the settings as they move: one question at a time, always the latest.
 
 const REST = 250;
+const LONG = 1000;
 const PROVED = 1 - 1e-9;
 
 export class Follower {
   #settings;
   #show;
+  #wait;
   #fail;
   #moves = 0;
   #isAsking = false;
   #timer;
   #thorough = new AbortController();
 
-  /** `show` is given each answer, and whether a better one is looked for; `fail` each error. */
-  constructor(settings, show, fail) {
+  /** `show` is given each answer, `fail` each error; `wait` is called where an answer takes long. */
+  constructor(settings, { show, wait, fail }) {
     this.#settings = settings;
     this.#show = show;
+    this.#wait = wait;
     this.#fail = fail;
   }
 
@@ -30,7 +33,7 @@ export class Follower {
       let asked, isFinal;
       do {
         asked = this.#moves;
-        const answer = await ask(this.#settings);
+        const answer = await this.#patient(ask(this.#settings));
         isFinal = answer.conflict !== null || answer.certificate > PROVED;
         this.#show({ ...answer, isFinal });
       } while (asked !== this.#moves);
@@ -39,6 +42,16 @@ export class Follower {
       this.#fail(error);
     } finally {
       this.#isAsking = false;
+    }
+  }
+
+  /** Await an answer, and say so if that takes long. */
+  async #patient(answer) {
+    const timer = setTimeout(this.#wait, LONG);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
     }
   }
 

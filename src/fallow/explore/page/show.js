@@ -33,6 +33,12 @@ export function showAnswer({ names, top }, answer) {
   byId("toml").textContent = answer.toml;
 }
 
+/** Say that an answer takes long. */
+export function showWaiting() {
+  byId("looking").textContent = "Working … The first moves on a new machine take up to a minute, " +
+    "while fallow compiles what it needs.";
+}
+
 /** Say what went wrong, or nothing. */
 export function showTrouble(error) {
   const isGone = error instanceof TypeError; // what fetch throws where nobody listens
