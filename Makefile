@@ -70,7 +70,7 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH_READY): pyproject.toml constraints.txt benchmarks/peers.txt
 	$(call new_environment,.venv-bench)
 	PIP_CONSTRAINT=constraints.txt .venv-bench/bin/pip $(INSTALL) --editable '.[cli,cluster,data,plot,postgres,serve]' \
-		--requirement benchmarks/peers.txt
+		--requirement benchmarks/peers.txt selenium
 	@touch $@
 
 define new_environment

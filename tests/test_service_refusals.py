@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from service_helpers import SECRETS, SETTINGS, Asked, counts, play
 
-from fallow.live.service.calls import MOST_BYTES
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
+from fallow.live.service.web import MOST_BYTES
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ def serve_command(
     """Serve campaigns over HTTP: decisions, feedback, and a page to watch them."""
     with user_mistakes():
         with needed_by("serve"):
-            from fallow.live.service.serve import Place, serve
+            from fallow.live.service.listen import Place
+            from fallow.live.service.serve import serve
             from fallow.live.service.tokens import ADMIN, HOW, Token, read_tokens
             from fallow.live.stores import StoreError, open_store
         checks.not_negative("--rate", rate)
