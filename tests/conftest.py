@@ -1,4 +1,4 @@
-"""What tests share: a browser, a small disk, a PostgreSQL, and how property tests are run."""
+"""What tests share: a browser, a report, a disk, a PostgreSQL, how property tests are run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
     from benchmarks.postgres import Postgres
+    from reproduction.report.content import Content
 
 settings.register_profile("fallow", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fallow")
@@ -31,6 +32,22 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
     with open_browser(tmp_path_factory.mktemp("profile")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    """Return a report of a few short runs."""
+    from report_helpers import short_content  # takes seconds
+
+    return short_content(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def report_page(report: Content, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of that report."""
+    from report_helpers import write_page
+
+    return write_page(report, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture

@@ -1,17 +1,23 @@
 """Figures show the numbers that were measured, where they belong."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from fallow.drawing.figures import LIGHT, image
+from fallow.drawing.figures import LIGHT, Panel, curve_figure, image
+from fallow.intervals import Estimate
 from fallow.studies.draw import crossings, draw
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
 from fallow.studies.summarize import summarize
 from reproduction.figures import DARK
+from reproduction.report.content import Content
+from reproduction.report.page import figure_1
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
@@ -50,6 +56,61 @@ def test_each_kind_of_figure_is_drawn_in_both_themes(tmp_path: Path, name: str) 
         image(lambda: draw(spec, curves), "svg", theme) for theme in (LIGHT, LIGHT, DARK)
     )
     assert light == again != dark
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stacked", [False, True])
+def test_no_text_of_the_report_lies_on_another(report: Content, stacked: bool) -> None:
+    figures = [draw(result.spec, result.curves, stacked) for result in report.results]
+    for figure in (figure_1(stacked), *figures):
+        assert overlapping_texts(figure) == []
+
+
+def test_notes_on_dotted_lines_that_are_close_do_not_meet() -> None:
+    estimate = Estimate(np.arange(3.0), np.ones(3))
+    places = [0.01, 0.011, 0.0112]
+    note = "dotted: one and other equal at " + ", ".join(map(str, places))
+    panel = Panel("title", np.array([0.01, 0.1, 1.0]), {"one": estimate}, (), places, note)
+    for stacked in (False, True):
+        figure = curve_figure(
+            [panel] * 3, "A long title of a figure " * 3, "x", "y", "log", stacked
+        )
+        assert overlapping_texts(figure) == []
+        for axes in figure.axes:
+            dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
+            assert [np.asarray(line.get_xdata())[0] for line in dotted] == places
+            assert axes.get_title() == f"title\n{note}"
+
+
+def overlapping_texts(figure: Figure) -> list[tuple[str, str]]:
+    """Return the texts of a figure that lie on each other, or not wholly on the figure."""
+    figure.draw_without_rendering()
+    hidden = {
+        label
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        for label in (tick.label1, tick.label2)
+        if not axes.axison or not _is_between(tick.get_loc(), *axis.get_view_interval())
+    }
+    boxes = [
+        (text.get_text(), text.get_window_extent())
+        for text in figure.findobj(Text)
+        if text not in hidden and text.get_visible() and text.get_text().strip()
+    ]
+    assert len(boxes) > 5
+    outside = [
+        (text, "the edge")
+        for text, box in boxes
+        if not all(figure.bbox.contains(*corner) for corner in box.corners())
+    ]
+    return outside + [
+        (one[0], other[0]) for one, other in combinations(boxes, 2) if one[1].overlaps(other[1])
+    ]
+
+
+def _is_between(value: float, low: float, high: float) -> bool:
+    return low <= value <= high
 
 
 def test_marks_bands_and_titles_are_those_of_their_panel(tmp_path: Path) -> None:

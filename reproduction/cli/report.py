@@ -56,7 +56,7 @@ def report_command(
                 folder = out / "results" / spec.name
                 result = read_experiment(folder)
                 results.append(result)
-                write_whole(folder / "figure.svg", result.exhibit.light)
+                write_whole(folder / "figure.svg", result.exhibit.wide.light)
                 picture = image(partial(draw, result.spec, result.curves), "png")
                 write_whole(folder / "figure.png", picture)
                 print_line(f"{folder / 'figure.png'}: {spec.title}")

@@ -1,11 +1,13 @@
-"""A figure with its caption, for light and for dark ground."""
+"""A figure with its caption, for wide and narrow screens, for light and dark ground."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
@@ -14,16 +16,12 @@ from fallow.drawing.figures import image
 from reproduction.figures import DARK
 
 ONE_PANEL = 640
-"""Pixels up to which a figure can stand beside another."""
+"""Pixels up to which a figure can stand beside another on a wide screen."""
 
 
-@dataclass(frozen=True, eq=False)
-class Exhibit:
-    """A figure with its caption; `light` and `dark` are SVG files for light and dark ground."""
+class Picture(NamedTuple):
+    """A drawing as SVG files for light and dark ground."""
 
-    name: str
-    title: str
-    caption: str
     light: bytes
     dark: bytes
 
@@ -33,23 +31,52 @@ class Exhibit:
         points = ElementTree.fromstring(self.light).attrib["width"].removesuffix("pt")
         return round(float(points) * 96 / 72)
 
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """A figure with its caption.
+
+    Attributes
+    ----------
+    name, caption
+        Of the figure.
+    description
+        What it shows, for those who cannot see it.
+    wide, narrow
+        Its panels beside each other, and above each other.
+    """
+
+    name: str
+    caption: str
+    description: str
+    wide: Picture
+    narrow: Picture
+
     def html(self) -> str:
-        """Return the figure for the page; where it is too wide for the screen it scrolls."""
-        kind = "wide" if self.width > ONE_PANEL else "single"
-        light, dark = (
-            "data:image/svg+xml;base64," + b64encode(picture).decode()
-            for picture in (self.light, self.dark)
-        )
-        name, title, caption = escape(self.name), escape(self.title), escape(self.caption)
-        return f"""<figure id="figure-{name}" class={kind} style="--width: {self.width}px">
-<div class=scroll tabindex="0" role="region" aria-label="{title}"><picture>
-<source media="(prefers-color-scheme: dark)" srcset="{dark}">
-<img src="{light}" alt="{title}. {caption}">
-</picture></div>
-<figcaption>{caption}</figcaption>
+        """Return the figure with all its pictures, of which the page shows the one that fits."""
+        kind = "wide" if self.wide.width > ONE_PANEL else "single"
+        widths = f"--wide: {self.wide.width}px; --narrow: {self.narrow.width}px"
+        return f"""<figure id="figure-{escape(self.name)}" class={kind} style="{widths}">
+{self._image("wide light", self.wide.light)}
+{self._image("wide dark", self.wide.dark)}
+{self._image("narrow light", self.narrow.light)}
+{self._image("narrow dark", self.narrow.dark)}
+<figcaption>{escape(self.caption)}</figcaption>
 </figure>"""
 
+    def _image(self, kind: str, picture: bytes) -> str:
+        address = "data:image/svg+xml;base64," + b64encode(picture).decode()
+        text = escape(self.description)
+        return f'<img class="{kind}" src="{address}" alt="{text}">'
 
-def draw_exhibit(name: str, title: str, caption: str, drawing: Callable[[], Figure]) -> Exhibit:
-    """Draw a figure once for each ground."""
-    return Exhibit(name, title, caption, image(drawing, "svg"), image(drawing, "svg", DARK))
+
+def draw_exhibit(
+    name: str, caption: str, description: str, drawing: Callable[[bool], Figure]
+) -> Exhibit:
+    """Draw a figure for each screen and ground; `drawing` is told whether to stack its panels."""
+    wide, narrow = (_draw(partial(drawing, stacked)) for stacked in (False, True))
+    return Exhibit(name, caption, description, wide, narrow)
+
+
+def _draw(drawing: Callable[[], Figure]) -> Picture:
+    return Picture(image(drawing, "svg"), image(drawing, "svg", DARK))

@@ -9,9 +9,10 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 
-from fallow.studies.draw import draw
+from fallow.studies.draw import chart, draw
 from fallow.studies.spec import Spec
 from fallow.studies.summarize import Curve, summarize
+from reproduction.report.description import describe
 from reproduction.report.exhibit import Exhibit, draw_exhibit
 
 EXPERIMENT = ("experiment", "runs", "T", "seed", "hash of the spec")
@@ -55,7 +56,8 @@ def read_experiment(folder: Path) -> Experiment:
     where = f" at each {spec.sweep[0]}" if spec.sweep else ""
     runs, horizons = _finished_runs(spec, curves), _horizons(spec)
     caption = f"{spec.caption} {runs} runs{where}, T = {horizons}.".lstrip()
-    exhibit = draw_exhibit(spec.name, spec.title, caption, partial(draw, spec, curves))
+    description = describe(chart(spec, curves))
+    exhibit = draw_exhibit(spec.name, caption, description, partial(draw, spec, curves))
     return Experiment(spec, curves, exhibit)
 
 

@@ -10,27 +10,22 @@ from importlib.resources import files
 from itertools import groupby
 from string import Template
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from fallow import catalog
+from fallow.arrays import FloatArray
 from fallow.planners.ranking import transition_totals
 from reproduction.claims.claim import count_verdicts
 from reproduction.errata import ERRATA
-from reproduction.figures import heat_figure, transition_figure
+from reproduction.figures import transition_figure
 from reproduction.report import readings
 from reproduction.report.comparison import compare_with_paper, tabulate
 from reproduction.report.content import Content
 from reproduction.report.exhibit import Exhibit, draw_exhibit
 from reproduction.report.experiment import EXPERIMENT, Experiment
-from reproduction.text import format_range
-from reproduction.tournament.standing import Standing
-from reproduction.tournament.tables import (
-    at_end,
-    describe_families,
-    describe_knowledge,
-    matrix,
-    tuned,
-)
+from reproduction.report.summary import answer_questions
+from reproduction.report.tournament import tournament_html
 
 PACKAGES = ("fallow", "numpy", "numba", "polars", "matplotlib")
 SHORT = 20
@@ -43,6 +38,7 @@ def html(content: Content) -> str:
     packages = [f"{package} {version(package)}" for package in PACKAGES]
     compared = tabulate(compare_with_paper(content.results))
     return Template(template).substitute(
+        answers="\n".join(_answers(content)),
         figure_1=figure_1_exhibit().html(),
         sections="\n".join(_sections(content.results)),
         comparisons=_table(compared.head, compared.rows),
@@ -61,19 +57,23 @@ def html(content: Content) -> str:
                 for row in content.planners
             ],
         ),
-        tournament=_tournament(content.standings),
+        tournament=tournament_html(content.standings),
         versions=escape(", ".join([f"Python {platform.python_version()}", *packages])),
         experiments=_table(EXPERIMENT, [result.cells() for result in content.results]),
     )
 
 
-def figure_1() -> Figure:
+def figure_1(stacked: bool = False) -> Figure:
     """Draw the paper's Figure 1 for two instances."""
-    totals = {
-        "Figure 3's instance": transition_totals(catalog.figure3()),
+    title = "Figure 1: totals of a play, by the play before"
+    return transition_figure(_figure_1_totals(), title, stacked)
+
+
+def _figure_1_totals() -> dict[str, FloatArray]:
+    return {
+        "Figure 3's two arms": transition_totals(catalog.figure3()),
         "three arms, f = 1/2": transition_totals(catalog.non_monotone_constant()),
     }
-    return transition_figure(totals, "Figure 1: totals of a play, by the play before")
 
 
 def figure_1_exhibit() -> Exhibit:
@@ -82,12 +82,28 @@ def figure_1_exhibit() -> Exhibit:
     repeated, round_trip = totals[0, 0], totals[0, 1] + totals[1, 0]
     caption = (
         "What one play of a ranking policy (the arrow's head) earns in total right after a play of "
-        "another (its tail), when the two alternate; loops are a policy after itself. Left, Figure "
-        f"3's two arms: repeated, both policies earn {repeated:.3g} per round; a round trip of "
+        "another (its tail), when the two alternate; loops are a policy after itself. With Figure "
+        f"3's two arms both policies, repeated, earn {repeated:.3g} per round; a round trip of "
         f"three rounds earns {round_trip:.3g}, and three rounds of either policy {3 * repeated:.3g}"
-        " (Fact 1). Right, three arms with constant f = 1/2."
+        " (Fact 1)."
     )
-    return draw_exhibit("1", "Figure 1", caption, figure_1)
+    described = [_describe_totals(name, table) for name, table in _figure_1_totals().items()]
+    description = " ".join(["Arrows between ranking policies carry totals.", *described])
+    return draw_exhibit("1", caption, description, figure_1)
+
+
+def _describe_totals(name: str, totals: FloatArray) -> str:
+    """Say what the arrows of a graph carry."""
+    earned = "; ".join(
+        f"pi_{after + 1} after pi_{before + 1} earns {total:.3f}"
+        for (before, after), total in np.ndenumerate(totals)
+    )
+    return f"{name[0].upper()}{name[1:]}: {earned}."
+
+
+def _answers(content: Content) -> Iterator[str]:
+    for question, answer, section in answer_questions(content):
+        yield f'<dt><a href="#{section}">{escape(question)}</a></dt><dd>{escape(answer)}</dd>'
 
 
 def _sections(results: Sequence[Experiment]) -> Iterator[str]:
@@ -95,33 +111,6 @@ def _sections(results: Sequence[Experiment]) -> Iterator[str]:
         yield f"<h3>{escape(section)}</h3>\n<div class=exhibits>"
         yield from (result.exhibit.html() for result in group)
         yield "</div>"
-
-
-def _tournament(standings: Sequence[Standing]) -> str:
-    """Return the heat map of a tournament and where it comes from, if there was one."""
-    if not standings:
-        return (
-            "<p>This page was written without standings. <code>make tournament</code> plays every "
-            "learner on every family; <code>make demo</code> then shows them here.</p>"
-        )
-    shown = at_end(tuned(standings))
-    learners, families, shares = matrix(shown)
-    caption = (
-        "Share of the optimum's reward that each learner earned, tuned if it has a constant, mean "
-        f"over runs; brighter is better. {describe_knowledge(shown)} {describe_families(shown)}"
-    )
-    exhibit = draw_exhibit(
-        "tournament", "The tournament", caption, lambda: heat_figure(learners, families, shares)
-    )
-    runs = format_range(standing.runs for standing in shown)
-    horizons = format_range(standing.rounds for standing in shown)
-    seeds = format_range(standing.seed for standing in shown)
-    return f"""<p>The command that wrote this page did not play the tournament. The shares were read
-from the standings that <code>python -m reproduction tournament</code> writes: {len(learners)}
-learners on {len(families)} families, {runs} runs of {horizons} rounds, seeds {seeds}.</p>
-<div class=exhibits>
-{exhibit.html()}
-</div>"""
 
 
 def _errata() -> Iterator[str]:
@@ -153,7 +142,7 @@ def _cell(head: str, content: str) -> str:
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; each cell carries its heading, for screens too narrow for columns."""
     lines = ["<table>", "<thead><tr>"]
-    lines += [f"<th>{escape(head)}</th>" for head in header]
+    lines += [f"<th scope=col>{escape(head)}</th>" for head in header]
     lines.append("</tr></thead><tbody>")
     for row in rows:
         cells = zip(header, row, strict=True)

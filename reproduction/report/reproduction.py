@@ -6,6 +6,7 @@ from reproduction.report import readings
 from reproduction.report.comparison import compare_with_paper, tabulate
 from reproduction.report.content import Content
 from reproduction.report.experiment import EXPERIMENT
+from reproduction.report.summary import answer_questions
 from reproduction.text import markdown_table, markdown_text
 
 INTRODUCTION = """# The paper, reproduced
@@ -14,7 +15,9 @@ Written by `python -m reproduction report`, which `make demo` runs; do not edit.
 writes two more files into its folder (`report/` for `make demo`): `index.html` with all figures,
 and `ends.csv` with regret, switches and share of the optimum where each curve ends.
 
-## Errata
+## What was found
+"""
+WRONG = """## Errata
 
 Where the paper is wrong: in the first line what is so, in the second the smallest counterexample
 that we know, and the claim below that measures it.
@@ -41,6 +44,9 @@ def markdown(content: Content) -> str:
     return "\n".join(
         (
             INTRODUCTION,
+            *(f"- **{line.question}** {line.answer}" for line in answer_questions(content)),
+            "",
+            WRONG,
             *(_list_erratum(number, each) for number, each in enumerate(ERRATA, start=1)),
             "",
             PUBLISHED,

@@ -16,6 +16,7 @@ from fallow.text import brief, span_in_words, visible
 
 with needed_by("a figure"):
     import matplotlib as mpl
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -63,20 +64,28 @@ class Panel:
     marks
         Published values.
     verticals
-        Labels and the places on the x axis that they point out.
+        Places on the x axis with a dotted line.
+    note
+        Below the title: what the dotted lines point out.
     """
 
     title: str
     x: FloatArray | IntArray
     curves: Mapping[str, Estimate]
     marks: Sequence[Mark] = ()
-    verticals: Sequence[tuple[str, float]] = ()
+    verticals: Sequence[float] = ()
+    note: str = ""
 
 
 def curve_figure(
-    panels: Sequence[Panel], title: str, x_label: str, y_label: str, x_scale: str = "log"
+    panels: Sequence[Panel],
+    title: str,
+    x_label: str,
+    y_label: str,
+    x_scale: str = "log",
+    stacked: bool = False,
 ) -> Figure:
-    """Draw panels beside each other: mean curves, 95 % bands, marks for published values.
+    """Draw panels of mean curves, 95 % bands, and marks for published values.
 
     Parameters
     ----------
@@ -86,17 +95,21 @@ def curve_figure(
         Of the whole figure, and what the axes mean.
     x_scale
         "log", "linear", or "symlog" for values on both sides of 0.
+    stacked
+        Whether panels stand above each other, as on a telephone, and not beside each other.
     """
-    width = 6.4 if len(panels) == 1 else 4.4 * len(panels)
-    figure = Picture(figsize=(width, 4), layout="constrained")
-    row = np.atleast_1d(figure.subplots(1, len(panels)))
-    for axes, panel in zip(row, panels, strict=True):
+    rows, columns = (len(panels), 1) if stacked else (1, len(panels))
+    width = 3.7 if stacked else max(4.4 * columns, 6.4)
+    figure = Picture(figsize=(width, 1 + 3.4 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, panel in zip(grid.ravel(), panels, strict=True):
         _draw(axes, panel)
         axes.set_xscale(x_scale, **_scale_options(x_scale, panel.x))
         axes.set_xlabel(plain_text(x_label))
-    row[0].set_ylabel(y_label)
-    row[0].legend(frameon=False, fontsize="small")
-    figure.suptitle(plain_text(title), fontsize="medium")
+    for axes in grid[:, 0]:
+        axes.set_ylabel(y_label)
+    _draw_legend(figure)
+    figure.suptitle(plain_text(title), fontsize="medium", wrap=True)
     return figure
 
 
@@ -221,17 +234,32 @@ def _draw(axes: Axes, panel: Panel) -> None:
                 # Beside the curve's end, so that marks do not hide each other.
                 beside = mark.x * 1.1 ** (place + 1)
                 axes.errorbar(beside, mark.value, reach, fmt="D", color=colour, label=label)
-    for label, x in panel.verticals:
+    for x in panel.verticals:
         axes.axvline(x, color="#808080", linewidth=1, linestyle=":")
-        top = axes.get_xaxis_transform()
-        axes.text(
-            x, 0.98, label, transform=top, rotation=90, ha="right", va="top", fontsize="small"
-        )
     lowest, highest = axes.get_ylim()
     if lowest < 0 < highest:
         axes.axhline(0, color="#808080", linewidth=0.8)
-    axes.set_title(plain_text(panel.title), fontsize="small")
+    lines = filter(None, [panel.title, panel.note])
+    axes.set_title("\n".join(map(plain_text, lines)), fontsize="small", wrap=True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_legend(figure: Figure) -> None:
+    """Draw one legend for all panels, below them, so that it hides nothing."""
+    keys: dict[str, Artist] = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        keys.update(zip(labels, handles, strict=True))
+    inches = 0.6 + 0.07 * max(map(len, keys), default=0)  # of a key and its label
+    columns = max(1, int(figure.get_figwidth() / inches))
+    figure.legend(
+        list(keys.values()),
+        list(keys),
+        loc="outside lower center",
+        ncols=min(columns, len(keys)),
+        frameon=False,
+        fontsize="small",
+    )
 
 
 def image(draw: Callable[[], Figure], kind: str, theme: Mapping[str, Any] = LIGHT) -> bytes:

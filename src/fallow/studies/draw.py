@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,8 +15,23 @@ from fallow.studies.spec import MEASURES, Spec
 from fallow.studies.summarize import Curve
 
 
-def draw(spec: Spec, curves: Sequence[Curve]) -> Figure:
-    """Return the figure of an experiment: over rounds, the values of the sweep, or costs."""
+class Chart(NamedTuple):
+    """A figure before it is drawn, as `curve_figure` takes it."""
+
+    panels: Sequence[Panel]
+    title: str
+    x_label: str
+    y_label: str
+    x_scale: str
+
+
+def draw(spec: Spec, curves: Sequence[Curve], stacked: bool = False) -> Figure:
+    """Return the figure of an experiment, its panels beside or above each other."""
+    return curve_figure(*chart(spec, curves), stacked=stacked)
+
+
+def chart(spec: Spec, curves: Sequence[Curve]) -> Chart:
+    """Return what the figure of an experiment shows: over rounds, the sweep's values, or costs."""
     label = MEASURES[spec.measure]
     if spec.kind == "rounds":
         panels = [
@@ -23,7 +39,7 @@ def draw(spec: Spec, curves: Sequence[Curve]) -> Figure:
             for point in spec.points
             for cost in spec.switching_costs
         ]
-        return curve_figure(panels, spec.title, "round t", label)
+        return Chart(panels, spec.title, "round t", label, "log")
     if spec.kind == "costs":
         panels = [
             _at_the_end(
@@ -34,7 +50,7 @@ def draw(spec: Spec, curves: Sequence[Curve]) -> Figure:
             )
             for point in spec.points
         ]
-        return curve_figure(panels, spec.title, "cost of a switch", f"final {label}", "linear")
+        return Chart(panels, spec.title, "cost of a switch", f"final {label}", "linear")
     panels = [
         _at_the_end(
             spec,
@@ -46,7 +62,7 @@ def draw(spec: Spec, curves: Sequence[Curve]) -> Figure:
     ]
     scale = "log" if min(panels[0].x) > 0 else "symlog"
     axis = spec.axis or _sweep_label(spec)
-    return curve_figure(panels, spec.title, axis, f"final {label}", scale)
+    return Chart(panels, spec.title, axis, f"final {label}", scale)
 
 
 def _setting(curve: Curve) -> tuple[float | None, float]:
@@ -57,6 +73,7 @@ def _over_rounds(spec: Spec, curves: Sequence[Curve]) -> Panel:
     """Return the curves of one point and cost over the rounds, with what was published."""
     point, cost = _setting(curves[0])
     published = spec.published if spec.measure == "regret" else ()
+    ends = [curve.ranking_rounds for curve in curves if curve.ranking_rounds]
     titles = [_sweep_title(spec, point), _cost_title(cost) if spec.measure == "regret" else ""]
     return Panel(
         ", ".join(title for title in titles if title),
@@ -67,7 +84,8 @@ def _over_rounds(spec: Spec, curves: Sequence[Curve]) -> Panel:
             for each in published
             if each.switching_cost == cost
         ],
-        [("ranking ends", curve.ranking_rounds) for curve in curves if curve.ranking_rounds],
+        ends,
+        _say_dotted("ranking ends", ends, ",.0f"),
     )
 
 
@@ -86,8 +104,15 @@ def _at_the_end(
         finals[learner] = Estimate(np.array(means), np.array(half_widths))
     axis = np.unique([place(curve) for curve in ordered])
     first, second, *_ = [final.mean for final in finals.values()] * 2
-    equal = [(f"equal at {x:.2g}", x) for x in crossings(axis, first - second)]
-    return Panel(title, axis, finals, verticals=equal)
+    equal = crossings(axis, first - second)
+    note = _say_dotted(" and ".join([*finals][:2]) + " equal", equal, ".2g")
+    return Panel(title, axis, finals, verticals=equal, note=note)
+
+
+def _say_dotted(what: str, places: Sequence[float], form: str) -> str:
+    """Say what the dotted lines of a panel point out."""
+    numbers = ", ".join(f"{place:{form}}" for place in places)
+    return f"dotted: {what} at {numbers}" if places else ""
 
 
 def crossings(axis: FloatArray, difference: FloatArray) -> list[float]:
