@@ -36,6 +36,7 @@ def test_the_code_runs_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize("command", MAKE)
+@pytest.mark.slow
 def test_every_target_of_make_exists(command: str) -> None:
     subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
 
