@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tune tournament test fuzz live-test mutants bench bench-check clean
+.PHONY: demo tune tournament test lint fuzz live-test mutants bench bench-check dist clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -26,12 +26,15 @@ tournament: $(READY)
 		--page docs/tournament.md --trials $(TOURNAMENT)/learners/trials.json
 	cp report/tournament/standings.json docs/tournament.json
 
-test: $(READY)
+test: lint
+	$(BIN)/pytest -n auto
+
+# Also run before each commit, where pre-commit is installed.
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto
 
 # For the night, some ten minutes on two cores: ten times as many hostile states, files and options as
 # `make test`, 133 signals in place of 14, 5,000 requests to the service in place of 200, and 210 kills
@@ -58,6 +61,11 @@ bench: $(BENCH_READY)
 # its baseline than benchmarks/ratios.json says, and stays so when measured again.
 bench-check: $(BENCH_READY)
 	.venv-bench/bin/python -m benchmarks.check
+
+# The wheel, and the source that it is built from.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
 
 clean:
 	rm -rf .venv .venv-bench build dist report .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from fallow.studies.read import load_spec
 from fallow.studies.run import Progress, Watcher, run
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 SPEC = """\

@@ -185,15 +185,6 @@ def test_arms_have_colours_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None
         assert COLOURS[int(arm)] == "#" + "".join(f"{int(part):02x}" for part in colour.split(";"))
 
 
-def test_without_its_extra_the_command_says_what_to_install() -> None:
-    hide_typer = "import sys; sys.modules['typer'] = None; import fallow.cli"
-    result = subprocess.run([sys.executable, "-c", hide_typer], capture_output=True, text=True)
-    assert result.returncode == 1
-    assert result.stderr == (
-        "fallow: the command line needs typer: install fallow with its extra 'cli'\n"
-    )
-
-
 HOSTILE = "\x1b[31mred\x07\r\x00\x9b\u202e"
 SHOWN = r"\x1b[31mred\x07\r\x00\x9b\u202e"
 
@@ -235,27 +226,3 @@ def test_any_locale_prints_to_the_end(tmp_path: Path) -> None:
     result = subprocess.run([*command, "Zoë"], capture_output=True, env=environment)
     assert result.returncode == 2
     assert rb"got 'Zo\udcc3\udcab'" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("module", "code", "extra"),
-    [
-        ("polars", "from fallow.frames import frame; frame({})", "data"),
-        ("matplotlib", "import fallow.drawing.figures", "plot"),
-        ("gymnasium", "import fallow.env", "gym"),
-        ("filelock", "import fallow.studies.folder", "cli"),
-        (
-            "distributed",
-            "import fallow; fallow.replicate(fallow.catalog.figure3(), lambda *_: None, 9, 1, 0, "
-            "cluster='local:1')",
-            "cluster",
-        ),
-    ],
-)
-@pytest.mark.slow
-def test_a_missing_extra_is_named(module: str, code: str, extra: str) -> None:
-    hide = f"import sys; sys.modules[{module!r}] = None; {code}"
-    result = subprocess.run([sys.executable, "-c", hide], capture_output=True, text=True)
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("ModuleNotFoundError: a")
-    assert last.endswith(f" needs {module}: install fallow with its extra {extra!r}")

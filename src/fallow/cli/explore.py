@@ -9,7 +9,6 @@ import typer
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import INSTANCE_HELP, ParametersArgument, read_instance
 from fallow.cli.terminal import print_line
-from fallow.extras import needed_by
 
 
 @app.command("explore")
@@ -26,9 +25,9 @@ def explore_command(
 ) -> None:
     """Move the parameters of an instance on a page, and see what to play."""
     with user_mistakes():
-        with needed_by("explore"):
-            from fallow.explore.app import explore
-            from fallow.explore.model import EXAMPLE, Explored
+        from fallow.explore.app import explore  # slow to import, and needs an extra
+        from fallow.explore.model import EXAMPLE, Explored
+
         model = EXAMPLE if instance is None else read_instance(instance, parameters or [])
 
         def say(address: str) -> None:
