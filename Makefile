@@ -9,8 +9,8 @@ INSTALL := install --quiet --disable-pip-version-check
 # A minute on two cores. Results of older code would be refused, so they are run anew.
 demo: $(READY)
 	rm -rf report/results
-	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
-		--tournament docs/tournament.json
+	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/explanation/reproduction.md \
+		--tournament docs/explanation/tournament.json
 
 # Chooses the constants of learners by trials, in about half an hour on two cores. Needed when a learner or what
 # is tried has changed; after a change of the code, remove report/tune first.
@@ -23,8 +23,8 @@ tune: $(READY)
 # on. After a change of the code, remove report/tournament first: results of older code are refused.
 tournament: $(READY)
 	$(BIN)/python -m reproduction tournament $(TOURNAMENT)/*.toml --out report/tournament \
-		--page docs/tournament.md --trials $(TOURNAMENT)/learners/trials.json
-	cp report/tournament/standings.json docs/tournament.json
+		--page docs/explanation/tournament.md --trials $(TOURNAMENT)/learners/trials.json
+	cp report/tournament/standings.json docs/explanation/tournament.json
 
 test: $(READY)
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from fallow.learners.registry import LEARNERS
 from reproduction.claims.registry import CLAIMS
 
 ROOT = Path(__file__).parent.parent
-PAPER_MAP = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+PAPER_MAP = (ROOT / "docs" / "explanation" / "paper-map.md").read_text(encoding="utf-8")
 ROWS = re.findall(
     r"^\|.*\| `([\w.]+)` \| (?:`(\w+\.py)::(\w+)` )?\| (?:`([a-z0-9-]+)` )?\|$",
     PAPER_MAP,
@@ -67,14 +67,16 @@ def test_every_layer_is_described() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
     described = re.findall(
-        r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE
+        r"^\| `(\w+)` \|",
+        (ROOT / "docs" / "explanation" / "architecture.md").read_text(),
+        flags=re.MULTILINE,
     )
     names = [name for layer in layers for name in re.findall(r"fallow\.(\w+)", layer)]
     assert described[-len(names) :] == names
 
 
 def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
-    pages = (ROOT / "docs" / name for name in ("command-line.md", "rules.md"))
+    pages = (ROOT / "docs" / name for name in ("reference/command-line.md", "guides/rules.md"))
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     examples = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     assert len(examples) == 4
@@ -85,7 +87,7 @@ def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
 
 
 def test_code_shown_in_the_documentation_runs() -> None:
-    pages = (ROOT / "docs" / name for name in ("learners.md", "rules.md"))
+    pages = (ROOT / "docs" / "guides" / name for name in ("choose-a-learner.md", "rules.md"))
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     examples = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert len(examples) == 3
@@ -96,10 +98,10 @@ def test_code_shown_in_the_documentation_runs() -> None:
 
 
 def test_every_command_is_described() -> None:
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     for command in app.registered_commands:
         assert re.search(rf"^## `fallow {command.name}[ `]", text, flags=re.MULTILINE)
-    learners = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    learners = (ROOT / "docs" / "explanation" / "learners.md").read_text(encoding="utf-8")
     for name in LEARNERS:
         assert f"`{name}`" in learners
 

@@ -53,7 +53,7 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
         run(replace(spec, runs=runs, horizon=min(spec.horizon, 2_000)), folder)
         results.append(read_experiment(folder))
     findings = [(claim, Finding("17 & <b>4</b>", claim.expected)) for claim in CLAIMS]
-    standings = load_standings(ROOT / "docs" / "tournament.json")
+    standings = load_standings(ROOT / "docs" / "explanation" / "tournament.json")
     planners = [PlannerRow("ghost", 13, 0.8, 0.7, 0.6)]
     return Content(results, findings, planners, scan(runs=20), standings)
 
@@ -247,7 +247,7 @@ def test_experiments_with_the_same_name_of_variant_keep_their_values(content: Co
 
 
 def test_the_documentation_is_of_the_specs_and_claims_as_they_are_now() -> None:
-    text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")
     lines = text.splitlines()
     assert len(lines) <= 180
     cells = [cell for line in lines if line.startswith("|") for cell in line.split(" | ")]

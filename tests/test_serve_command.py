@@ -105,7 +105,7 @@ def test_it_serves_the_demo() -> None:
 
 
 def test_the_documented_calls_work(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "http.md").read_text(encoding="utf-8")
     (script,) = re.findall("```sh\n(.*?)```", page, flags=re.DOTALL)
     with served(tmp_path) as process:
         (tmp_path / "tokens").write_text(SECRETS[ADMIN])

@@ -347,7 +347,7 @@ def test_the_experiments_of_the_paper_load(path: Path) -> None:
 
 
 def test_the_documented_spec_loads(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
     example, composed, with_own_code = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     assert load(tmp_path, example).points == (1000, 10_000)
     head, _, rest = example.partition("[learners")

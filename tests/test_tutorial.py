@@ -8,22 +8,22 @@ from helpers import run_command
 
 from reproduction.cli import app
 
-DOCS = Path(__file__).parent.parent / "docs"
+GUIDES = Path(__file__).parent.parent / "docs" / "guides"
 
 
 @pytest.mark.slow
 def test_the_tutorial_is_what_its_code_prints(tmp_path: Path) -> None:
-    text = (DOCS / "logs.md").read_text(encoding="utf-8")
+    text = (GUIDES / "logs.md").read_text(encoding="utf-8")
     page, picture = tmp_path / "logs.md", tmp_path / "recovery.svg"
     # Numbers that are not there cannot be left as they were.
     page.write_text(re.sub(r"```text\n.*?```", "```text\n```", text, flags=re.DOTALL), "utf-8")
     run_command("tutorial", str(page), "--picture", str(picture), app=app)
     assert page.read_text(encoding="utf-8") == text
-    assert picture.read_bytes() == (DOCS / "logs" / "recovery.svg").read_bytes()
+    assert picture.read_bytes() == (GUIDES / "logs" / "recovery.svg").read_bytes()
 
 
 def test_the_traps_are_traps() -> None:
-    text = (DOCS / "logs.md").read_text(encoding="utf-8")
+    text = (GUIDES / "logs.md").read_text(encoding="utf-8")
     shown = re.findall(
         r"truth: (.*)\nall plays together +(\S+)\nwithin user and arm +(\S+)\n"
         r"rest_matters +\S+  (.*)\n",

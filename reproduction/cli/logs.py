@@ -14,7 +14,9 @@ from reproduction.cli.app import app
 @app.command("logs")
 def logs_command(
     folder: Annotated[Path, typer.Argument(help="Where the two logs are.", metavar="FOLDER")],
-    out: Annotated[Path, typer.Option(help="Folder for the pages.")] = Path("docs", "logs"),
+    out: Annotated[Path, typer.Option(help="Folder for the pages.")] = Path(
+        "docs", "explanation", "logs"
+    ),
 ) -> None:
     """Say of two real logs whether rest matters in them, on a page each with a picture."""
     with user_mistakes():

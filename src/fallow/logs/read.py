@@ -122,7 +122,7 @@ def _scan(path: Path, columns: Mapping[str, str]) -> LazyFrame:
 
 
 def _plays(lazy: LazyFrame) -> LazyFrame:
-    """Return one row a play, where rows are the events of a live campaign: see docs/http.md."""
+    """Return one row a play, where rows are events of a campaign: see docs/reference/http.md."""
     import polars
 
     if not set(lazy.collect_schema()) >= EVENT:
