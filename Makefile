@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tune tournament test fuzz live-test mutants bench bench-check clean
+.PHONY: demo docs tune tournament test fuzz live-test mutants bench bench-check clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -11,6 +11,11 @@ demo: $(READY)
 	rm -rf report/results
 	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/explanation/reproduction.md \
 		--tournament docs/explanation/tournament.json
+
+# The documentation as a site: open site/index.html. Warnings are errors. The variable silences a notice of
+# the theme on its own future.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Chooses the constants of learners by trials, in about half an hour on two cores. Needed when a learner or what
 # is tried has changed; after a change of the code, remove report/tune first.
@@ -60,7 +65,7 @@ bench-check: $(BENCH_READY)
 	.venv-bench/bin/python -m benchmarks.check
 
 clean:
-	rm -rf .venv .venv-bench build dist report .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench build dist report site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	$(call new_environment,.venv)

@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from docs.fences import read_fences
+from fallow.studies.workers import stop_processes
 
 PORT = "8321"
 """Where `fallow serve` listens on pages; when they are run, it listens at a free port."""
@@ -51,6 +52,7 @@ def rewrite(page: str, folder: Path, name: str) -> tuple[str, dict[str, Any]]:
             code = fence.text.replace(PORT, port)
             if fence.title:
                 Path(fence.title).write_text(code, encoding="utf-8")
+                sys.modules.pop(Path(fence.title).stem, None)  # another page may have had one
             elif fence.language == "python":
                 above = page.count("\n", 0, fence.begin) + 1
                 printed = _run_python("\n" * above + code, names, name)
@@ -118,6 +120,7 @@ def _inside(folder: Path) -> Iterator[None]:
         with chdir(folder):
             yield
     finally:
+        stop_processes()  # which would look for modules of the next page here
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
             if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
