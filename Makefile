@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tune tournament test fuzz live-test mutants bench bench-check clean
+.PHONY: demo tune tournament notebooks test fuzz live-test mutants bench bench-check clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -25,6 +25,10 @@ tournament: $(READY)
 	$(BIN)/python -m reproduction tournament $(TOURNAMENT)/*.toml --out report/tournament \
 		--page docs/tournament.md --trials $(TOURNAMENT)/learners/trials.json
 	cp report/tournament/standings.json docs/tournament.json
+
+# The tutorials, to be run and changed: build/notebooks.
+notebooks: $(READY)
+	$(BIN)/python -m docs.notebooks build/notebooks
 
 test: $(READY)
 	$(BIN)/ruff check .
