@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo docs tune tournament test fuzz live-test mutants bench bench-check clean
+.PHONY: demo docs notebooks tune tournament test fuzz live-test mutants bench bench-check clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -30,6 +30,10 @@ tournament: $(READY)
 	$(BIN)/python -m reproduction tournament $(TOURNAMENT)/*.toml --out report/tournament \
 		--page docs/explanation/tournament.md --trials $(TOURNAMENT)/learners/trials.json
 	cp report/tournament/standings.json docs/explanation/tournament.json
+
+# The tutorials, to be run and changed: build/notebooks.
+notebooks: $(READY)
+	$(BIN)/python -m docs.notebooks build/notebooks
 
 test: $(READY)
 	$(BIN)/ruff check .

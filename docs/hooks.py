@@ -13,7 +13,9 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
+from docs.notebooks import TUTORIALS, to_notebook
 from docs.pictures import PICTURES, svg
 
 ROOT = Path(__file__).parent.parent
@@ -48,9 +50,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is not written by hand."""
     made = {page_of(name): text for name, text in reference_pages()}
     drawn = {f"pictures/{name}.svg": svg(name) for name in PICTURES}
-    for path, content in {**made, **drawn}.items():
+    notebooks = {
+        f"tutorials/{page.stem}.ipynb": to_notebook(page.read_text(encoding="utf-8"))
+        for page in TUTORIALS.glob("*.md")
+    }
+    for path, content in {**made, **drawn, **notebooks}.items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Offer each tutorial as a notebook, beneath its title."""
+    path = Path(page.file.src_uri)
+    if path.parent.name != "tutorials":
+        return markdown
+    title, _end, rest = markdown.partition("\n")
+    return f"{title}\n\n[This page as a notebook]({path.stem}.ipynb)\n{rest}"
 
 
 def page_of(module: str) -> str:

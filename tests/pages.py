@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stdout, suppress
+from difflib import unified_diff
 from doctest import ELLIPSIS, OutputChecker
 from io import StringIO
 from pathlib import Path
@@ -38,13 +39,14 @@ def run_page(path: Path, folder: Path) -> dict[str, Any]:
     """Run a page in a folder, check what it shows, and return the names that it defines."""
     page = path.read_text(encoding="utf-8")
     printed, names = rewrite(page, folder, str(path))
-    assert printed == page
+    lines = unified_diff(page.splitlines(), printed.splitlines(), "shown", "printed", n=1)
+    assert printed == page, "\n".join(lines)
     return names
 
 
 def rewrite(page: str, folder: Path, name: str) -> tuple[str, dict[str, Any]]:
     """Return a page with what its code really prints, and the names that it defines."""
-    port = _free_port()
+    port = free_port()
     names: dict[str, Any] = {"__name__": "__main__"}
     parts, done = [], 0
     with _inside(folder), _shell() as run_shell:
@@ -82,8 +84,7 @@ def _run_python(code: str, names: dict[str, Any], name: str) -> str:
 @contextmanager
 def _shell() -> Iterator[Callable[[str], str]]:
     """Yield what runs a script and returns what it prints; in the end, end what goes on running."""
-    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": programs, "COLUMNS": "88"}
+    environment = {**os.environ, "PATH": programs(), "COLUMNS": "88"}
     groups: list[int] = []
 
     def run(script: str) -> str:
@@ -127,7 +128,13 @@ def _inside(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def _free_port() -> str:
+def programs() -> str:
+    """Return the path on which a shell finds the programs of this environment first."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def free_port() -> str:
+    """Return a port at which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return str(server.getsockname()[1])
 

@@ -43,7 +43,7 @@ def test_what_is_shown_must_be_printed(
     if right:
         _run(tmp_path, *blocks)
     else:
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match=r"\+one two three"):
             _run(tmp_path, *blocks)
         page = "\n".join(blocks)
         printed, _ = rewrite(page, tmp_path, "")
