@@ -82,12 +82,17 @@ def reference_pages() -> Iterator[tuple[str, str]]:
             path, value = f"{module.__name__}.{name}", getattr(module, name)
             first = described.setdefault(id(value), path)
             if path in MODULES:
-                entries.append(f"## {name} {{#{path}}}\n\n[A page of its own]({path}.md).")
+                entries.append(f"{heading(path, name)}\n\n[A page of its own]({path}.md).")
             elif first == path:
                 entries.append(entry(path, value))
             else:
-                entries.append(f"## {name} {{#{path}}}\n\nThe same as [`{first}`][{first}].")
+                entries.append(f"{heading(path, name)}\n\nThe same as [`{first}`][{first}].")
         yield module.__name__, "\n\n".join(entries)
+
+
+def heading(path: str, name: str) -> str:
+    """Return a heading as descriptions have it."""
+    return f'## {path} {{ #{path} data-toc-label="{name}" }}'
 
 
 def entry(path: str, value: Any) -> str:
