@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tune tournament test lint fuzz live-test mutants bench bench-check dist clean
+.PHONY: demo docs notebooks tune tournament test lint fuzz live-test mutants bench bench-check dist clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -9,8 +9,13 @@ INSTALL := install --quiet --disable-pip-version-check
 # A minute on two cores. Results of older code would be refused, so they are run anew.
 demo: $(READY)
 	rm -rf report/results
-	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
-		--tournament docs/tournament.json
+	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/explanation/reproduction.md \
+		--tournament docs/explanation/tournament.json
+
+# The documentation as a site: open site/index.html. Warnings are errors. The variable silences a notice of
+# the theme on its own future.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Chooses the constants of learners by trials, in about half an hour on two cores. Needed when a learner or what
 # is tried has changed; after a change of the code, remove report/tune first.
@@ -23,8 +28,12 @@ tune: $(READY)
 # on. After a change of the code, remove report/tournament first: results of older code are refused.
 tournament: $(READY)
 	$(BIN)/python -m reproduction tournament $(TOURNAMENT)/*.toml --out report/tournament \
-		--page docs/tournament.md --trials $(TOURNAMENT)/learners/trials.json
-	cp report/tournament/standings.json docs/tournament.json
+		--page docs/explanation/tournament.md --trials $(TOURNAMENT)/learners/trials.json
+	cp report/tournament/standings.json docs/explanation/tournament.json
+
+# The tutorials, to be run and changed: build/notebooks.
+notebooks: $(READY)
+	$(BIN)/python -m docs.notebooks build/notebooks
 
 test: lint
 	$(BIN)/pytest -n auto
@@ -68,7 +77,7 @@ dist: $(READY)
 	$(BIN)/python -m build --no-isolation
 
 clean:
-	rm -rf .venv .venv-bench build dist report .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench build dist report site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	$(call new_environment,.venv)

@@ -38,10 +38,10 @@ def value(browser: Chrome, expression: str) -> Any:
     return browser.execute_script(f"return {expression}")
 
 
-def save_screenshot(browser: Chrome, name: str) -> None:
-    """Keep a picture of the whole page for people to look at."""
+def save_screenshot(browser: Chrome, name: str, whole: bool = True) -> None:
+    """Keep a picture of the whole page, or of what is on the screen, for people to look at."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": whole})
     (SCREENSHOTS / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
 

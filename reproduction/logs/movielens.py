@@ -174,7 +174,7 @@ what people chose, not for what they would have said had chance chosen for them.
 > {refusal}
 
 Nothing is said of the value of a plan either. What would help is [to leave a part of the choice
-to chance](../logs.md#randomise-a-little), and to log with which probability.
+to chance](../../guides/logs.md#randomise-a-little), and to log with which probability.
 
 A second trap is in the clock. With the time of the rating in place of its number, {tied:,}
 ratings share their second with one of another genre by the same user, whose order is then

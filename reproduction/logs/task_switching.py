@@ -139,8 +139,8 @@ of.
 
 The best plan of all is to do one task for ever: {best}. It earns {best_value}. That is what was
 asked, but not what anyone wants: a plan for the share of correct answers takes the easiest task.
-Where each task must be done, [say so by a rule](../rules.md), or compare cycles that do each
-equally often, as above.
+Where each task must be done, [say so by a rule](../../guides/rules.md), or compare cycles that do
+each equally often, as above.
 
 ## Is the delay all that matters?
 

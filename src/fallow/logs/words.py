@@ -65,7 +65,7 @@ def doubt_in_words(log: Log) -> str:
     if not many:
         return ""
     found = [f"{100 * share:.0f} % of the rows {SUSPECT[name]}" for name, share in many.items()]
-    coarse = " Times that are too coarse do this too: see docs/logs.md, coarse clocks."
+    coarse = " Times that are too coarse do this too: see docs/guides/logs.md, coarse clocks."
     return (
         f"{', '.join(found)}: are user, time and arm the right columns?"
         f"{coarse if many.keys() != {'missing'} else ''}"
