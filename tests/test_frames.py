@@ -29,6 +29,12 @@ def test_a_log_has_a_row_a_play_in_the_order_of_users_and_time() -> None:
     assert np.isnan(rows[3][3])
 
 
+def test_delays_are_those_of_the_log() -> None:
+    arms = ["hymn", "waltz", "waltz", "waltz", "hymn"]
+    log = Log(user=[0] * 5, time=range(5), arm=arms, reward=[1] * 5, max_delay=2)
+    assert log.frame()["delay"].to_list() == [0, 0, 1, 1, 3]  # the last one is rested
+
+
 def test_propensities_are_there_where_they_are_known() -> None:
     known = Log(**ROWS, max_delay=2, propensity=[0.5, 0.25, 1, 0.75]).frame()
     assert known["propensity"].to_list() == [0.5, 0.75, 0.25, 1.0]

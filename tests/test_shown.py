@@ -72,7 +72,9 @@ def shown(names: tuple[str, ...]) -> dict[str, Any]:
         "schedule": schedule(instance, rounds=7),
         "trajectory": simulate(instance, Follow(best), 30, seed=0),
         "totals": simulate(instance, Follow(best), 30, seed=0, checkpoints=[10, 20]),
-        "result": replicate(instance, learners, 20, runs=2, seed=0, workers=1),
+        "result": replicate(
+            instance, learners, 20, runs=2, seed=0, workers=1, references=dict.fromkeys(names, plan)
+        ),
         "fit": fit(log),
         "campaign": campaign,
         "learner": Follow(best),
