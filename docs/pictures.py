@@ -131,7 +131,8 @@ def draw_strip(axes: Axes, instance: fallow.Instance, pulls: Sequence[int]) -> N
     last = dict.fromkeys(set(pulls), -instance.max_delay - 1)
     for place, arm in enumerate(pulls):
         delay = min(place - last[arm], instance.max_delay + 1)
-        axes.bar(place, 1, width=0.94, color=colour_of(arm))
+        colour = colour_of(arm)
+        axes.bar(place, 1, width=0.94, color=colour)
         axes.text(
             place, 0.5, instance.names[arm], ha="center", va="center", color=ink_on(colour_of(arm))
         )
