@@ -260,6 +260,8 @@ def test_it_fits_every_screen(
     assert complaints(browser) == []
     assert value(browser, "document.title") == "explore | fallow"
     assert labels_that_touch(browser) == []
+    lines = "Math.max(...[...document.querySelectorAll('legend')].map(e => e.clientHeight))"
+    assert value(browser, lines) < 40  # long names are cut
     ground = value(browser, "getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
     contrasts = contrasts_of(

@@ -14,7 +14,7 @@ export class Follower {
   #timer;
   #thorough = new AbortController();
 
-  /** `show` is given each answer, `fail` each error; `wait` is called where an answer takes long. */
+  /** `show` is given each answer, `fail` each error; `wait` is called if an answer takes long. */
   constructor(settings, { show, wait, fail }) {
     this.#settings = settings;
     this.#show = show;

@@ -100,7 +100,7 @@ function planWords(plan, counts) {
   return [
     `The best that is known for one user: ${cycle}. It earns `,
     make("strong", {}, reward(plan.gain)), " a round, ",
-    make("strong", {}, certificate(plan)), `.${guess}`,
+    make("strong", {}, `${certificate(plan)} with these means`), `.${guess}`,
   ];
 }
 

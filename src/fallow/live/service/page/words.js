@@ -67,7 +67,7 @@ export function proved(share) {
 /** How good a plan is for certain. */
 export function certificate(plan) {
   const share = proved(plan.certificate);
-  const best = "the best possible with these means";
+  const best = "the best possible";
   return share === "100 %" ? best : `at least ${share} of ${best}`;
 }
 
