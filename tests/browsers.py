@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome
+from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.browser import is_installed, run_browser
 
@@ -31,6 +32,8 @@ def show(browser: Chrome, page: Path, scheme: str = "light", width: int = 1280) 
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     browser.get("about:blank")
     browser.get(page.as_uri())
+    # A page of megabytes may still be loading then.
+    WebDriverWait(browser, 60).until(lambda each: value(each, "document.readyState") == "complete")
 
 
 def value(browser: Chrome, expression: str) -> Any:

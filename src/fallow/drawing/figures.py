@@ -100,7 +100,7 @@ def curve_figure(
     """
     rows, columns = (len(panels), 1) if stacked else (1, len(panels))
     width = 3.7 if stacked else max(4.4 * columns, 6.4)
-    figure = Picture(figsize=(width, 1 + 3.4 * rows), layout="constrained")
+    figure = Picture(figsize=(width, 0.7 + 3.3 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, panel in zip(grid.ravel(), panels, strict=True):
         _draw(axes, panel)
@@ -250,8 +250,9 @@ def _draw_legend(figure: Figure) -> None:
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         keys.update(zip(labels, handles, strict=True))
-    inches = 0.6 + 0.07 * max(map(len, keys), default=0)  # of a key and its label
+    inches = 0.6 + 0.07 * max(map(len, keys))  # of a key and its label
     columns = max(1, int(figure.get_figwidth() / inches))
+    figure.set_figheight(figure.get_figheight() + 0.18 * math.ceil(len(keys) / columns))
     figure.legend(
         list(keys.values()),
         list(keys),
