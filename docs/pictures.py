@@ -1,8 +1,11 @@
-"""The pictures of pages, drawn by the build of the site. They follow the reader's colour scheme."""
+"""The pictures of pages, drawn by the build of the site. They follow the reader's colour scheme.
+
+`python -m docs.pictures` draws the README's, which must be there before anything is built.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -41,7 +44,6 @@ SONGS = fallow.Instance.b2dep(
     decay=fallow.decay.geometric(0.7),
     names=["hymn", "waltz", "march"],
 )
-LOGS = Path(__file__).parent / "guides" / "logs.md"
 
 
 def svg(name: str) -> str:
@@ -105,15 +107,20 @@ def planners() -> Figure:
     return figure
 
 
-def recovery() -> Figure:
-    """Draw what the guide on logs finds in its log, by its own code."""
-    names: dict[str, Any] = {}
-    blocks = (block for block, _ in read_fences(LOGS.read_text(encoding="utf-8")))
-    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
-        while "found" not in names:
-            exec(next(blocks).text, names)
-    figure: Figure = names["found"].plot()
-    return figure
+def plotted(page: str, name: str) -> Callable[[], Figure]:
+    """Return what draws an object of a page, made by the page's own code."""
+
+    def draw() -> Figure:
+        names: dict[str, Any] = {}
+        text = (Path(__file__).parent / page).read_text(encoding="utf-8")
+        blocks = (block for block, _ in read_fences(text) if block.language == "python")
+        with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
+            while name not in names:
+                exec(next(blocks).text, names)
+        figure: Figure = names[name].plot()
+        return figure
+
+    return draw
 
 
 def compared(instance: fallow.Instance, cycles: dict[str, tuple[int, ...]]) -> Figure:
@@ -145,4 +152,14 @@ def draw_strip(axes: Axes, instance: fallow.Instance, pulls: Sequence[int]) -> N
     axes.set_axis_off()
 
 
-PICTURES = {draw.__name__: draw for draw in (songs, delays, greedy, order, planners, recovery)}
+PICTURES = {
+    **{draw.__name__: draw for draw in (songs, delays, greedy, order, planners)},
+    "playlist-songs": plotted("tutorials/playlist.md", "songs"),
+    "playlist-best": plotted("tutorials/playlist.md", "best"),
+    "learn-run": plotted("tutorials/learn.md", "run"),
+    "recovery": plotted("guides/logs.md", "found"),
+}
+README_PICTURE = Path(__file__).parent / "assets" / "songs.svg"
+
+if __name__ == "__main__":
+    README_PICTURE.write_text(svg("songs"), encoding="utf-8")
