@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from threading import Event as Gate
 
@@ -19,9 +20,10 @@ from fallow.live.stores.sqlite import SQLiteStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     url = "memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/events.db"
-    return open_store(url)
+    with closing(open_store(url)) as opened:
+        yield opened
 
 
 class SlowStore(SQLiteStore):

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier
 
@@ -46,7 +47,8 @@ def test_a_second_process_is_refused_at_once_and_the_first_goes_on(file: Path) -
     assert "it is open already, here or in another process; close it there" in refusal(file)
     store.append([Batch(1, 5000, decisions("more"))])
     store.close()
-    assert open_store(f"sqlite:///{file}").campaigns()[0].head == 5001
+    with closing(open_store(f"sqlite:///{file}")) as again:
+        assert again.campaigns()[0].head == 5001
 
 
 @pytest.mark.usefixtures("hasty_threads")
