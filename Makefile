@@ -1,6 +1,6 @@
 # Everything runs from .venv, and benchmarks from .venv-bench, which has the libraries that fallow is
 # compared with. The first target that needs one of them creates it.
-.PHONY: demo tune tournament test fuzz live-test mutants bench bench-check clean
+.PHONY: demo docs notebooks tune tournament test lint fuzz live-test mutants bench bench-check dist clean
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
@@ -9,8 +9,13 @@ INSTALL := install --quiet --disable-pip-version-check
 # A minute on two cores. Results of older code would be refused, so they are run anew.
 demo: $(READY)
 	rm -rf report/results
-	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/reproduction.md \
-		--tournament docs/tournament.json
+	$(BIN)/python -m reproduction report reproduction/experiments/*.toml --out report --reproduction docs/explanation/reproduction.md \
+		--tournament docs/explanation/tournament.json
+
+# The documentation as a site: open site/index.html. Warnings are errors. The variable silences a notice of
+# the theme on its own future.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Chooses the constants of learners by trials, in about half an hour on two cores. Needed when a learner or what
 # is tried has changed; after a change of the code, remove report/tune first.
@@ -23,15 +28,22 @@ tune: $(READY)
 # on. After a change of the code, remove report/tournament first: results of older code are refused.
 tournament: $(READY)
 	$(BIN)/python -m reproduction tournament $(TOURNAMENT)/*.toml --out report/tournament \
-		--page docs/tournament.md --trials $(TOURNAMENT)/learners/trials.json
-	cp report/tournament/standings.json docs/tournament.json
+		--page docs/explanation/tournament.md --trials $(TOURNAMENT)/learners/trials.json
+	cp report/tournament/standings.json docs/explanation/tournament.json
 
-test: $(READY)
+# The tutorials, to be run and changed: build/notebooks.
+notebooks: $(READY)
+	$(BIN)/python -m docs.notebooks build/notebooks
+
+test: lint
+	$(BIN)/pytest -n auto
+
+# Also run before each commit, where pre-commit is installed.
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto
 
 # For the night, some ten minutes on two cores: ten times as many hostile states, files and options as
 # `make test`, 133 signals in place of 14, 5,000 requests to the service in place of 200, and 210 kills
@@ -59,8 +71,13 @@ bench: $(BENCH_READY)
 bench-check: $(BENCH_READY)
 	.venv-bench/bin/python -m benchmarks.check
 
+# The wheel, and the source that it is built from.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+
 clean:
-	rm -rf .venv .venv-bench build dist report .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench build dist report site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	$(call new_environment,.venv)
@@ -70,7 +87,7 @@ $(READY): pyproject.toml constraints.txt
 $(BENCH_READY): pyproject.toml constraints.txt benchmarks/peers.txt
 	$(call new_environment,.venv-bench)
 	PIP_CONSTRAINT=constraints.txt .venv-bench/bin/pip $(INSTALL) --editable '.[cli,cluster,data,plot,postgres,serve]' \
-		--requirement benchmarks/peers.txt
+		--requirement benchmarks/peers.txt selenium
 	@touch $@
 
 define new_environment

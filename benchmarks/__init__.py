@@ -1,1 +1,1 @@
-"""Measurements: one file a question, all written to docs/benchmarks.md by `make bench`."""
+"""Measurements: a file a question; `make bench` writes docs/explanation/benchmarks.md."""

@@ -1,4 +1,4 @@
-"""Ask all questions and write docs/benchmarks.md, or print the answers of some files."""
+"""Ask all questions and write docs/explanation/benchmarks.md, or print answers of some files."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from benchmarks.questions import QUESTIONS, Question
 from benchmarks.section import Section
 from fallow import kernels
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "benchmarks.md"
 INTRODUCTION = """# Measured speed and quality
 
 Written by `make bench`; do not edit. A ratio says how many times as fast as a named baseline

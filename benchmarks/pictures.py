@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from fallow.figures import COLOURS, LINES, image
+from fallow.drawing.colours import colour_of, line_of, marker_of
+from fallow.drawing.figures import image
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ def log_log(panels: Sequence[Axes], names: Sequence[str]) -> bytes:
                 axes.plot(
                     x,
                     y,
-                    color=COLOURS[look % len(COLOURS)],
-                    linestyle=LINES[look // len(COLOURS)],
-                    marker="osD^"[look // len(COLOURS)],
+                    color=colour_of(look),
+                    linestyle=line_of(look),
+                    marker=marker_of(look),
                     markersize=3,
                     label=name,
                 )
@@ -67,7 +68,7 @@ def scatter(
         axes = figure.subplots()
         for place, (name, (x, y)) in enumerate(sorted(points.items(), key=lambda item: item[1])):
             beside = (6, 4) if place % 2 else (6, -11)  # above and below in turn, to keep apart
-            colour = COLOURS[0] if name in bold else COLOURS[1]
+            colour = colour_of(0 if name in bold else 1)
             axes.plot(x, y, "o", color=colour)
             axes.annotate(
                 name, (x, y), beside, textcoords="offset points", color=colour, fontsize="small"

@@ -7,6 +7,7 @@ from benchmarks import (
     blocks,
     certificates,
     exact,
+    explore,
     horizon,
     index_policy,
     live,
@@ -77,6 +78,7 @@ QUESTIONS: tuple[Question, ...] = (
     live_http.measure,
     live_stores.measure_commits,
     live_stores.measure_start,
+    explore.measure,
     startup.measure,
     startup.measure_demo,
 )

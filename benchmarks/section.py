@@ -23,7 +23,7 @@ class Section:
     pictures: Mapping[str, bytes] = field(default_factory=dict)
 
     def markdown(self) -> str:
-        """Return the section as it stands in docs/benchmarks.md."""
+        """Return the section as it stands in docs/explanation/benchmarks.md."""
         lines = ["| " + " | ".join(row) + " |" for row in (self.header, *self.rows)]
         lines.insert(1, "|---" * len(self.header) + "|")
         links = [f"![{self.title}](benchmarks/{name})\n" for name in self.pictures]

@@ -84,7 +84,10 @@ def _demo() -> None:
     experiments = sorted(map(str, (ROOT / "reproduction" / "experiments").glob("*.toml")))
     print("  make demo", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        page, tournament = f"{folder}/reproduction.md", str(ROOT / "docs" / "tournament.json")
+        page, tournament = (
+            f"{folder}/reproduction.md",
+            str(ROOT / "docs" / "explanation" / "tournament.json"),
+        )
         command = [sys.executable, "-m", "reproduction", "report", *experiments, "--out"]
         process([*command, f"{folder}/report", "--reproduction", page, "--tournament", tournament])
 

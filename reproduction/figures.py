@@ -6,20 +6,17 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from fallow.arrays import FloatArray
-from fallow.figures import LINES, colour_of, plain_text
+from fallow.drawing.colours import colour_of, line_of
+from fallow.drawing.figures import plain_text
 
-# The library's colours, brighter for dark ground.
-BRIGHT = ("#56b4e9", "#ff8c42", "#2fc79a", "#e59ac4", "#f0c040", "#a6c8ff", "#a0a0a0")
 DARK: dict[str, Any] = {
     "svg.hashsalt": "fallow",
-    "axes.prop_cycle": cycler(color=BRIGHT),
     "savefig.facecolor": "#161a1d",
     "axes.facecolor": "#161a1d",
     "axes.edgecolor": "#c8ccd0",
@@ -86,7 +83,7 @@ def regret_figure(
         if name not in highlighted:
             axes.plot(rounds, _positive(regret), color="#b0b0b0", linewidth=0.6, zorder=1)
     for place, name in enumerate(highlighted):
-        line = LINES[place % len(LINES)]
+        line = line_of(place)
         axes.plot(
             rounds,
             _positive(curves[name]),

@@ -186,7 +186,7 @@ def promise(factor: float) -> Break:
 def repeat_best_arm(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         "reproduction.claims.related.optimal",
-        lambda instance: Plan((int(instance.order[0]),), 0.5, 1.0, "one arm"),
+        lambda instance: Plan((int(instance.order[0]),), ("best",), 0.5, 1.0, "one arm"),
     )
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,12 +19,14 @@ from typer.testing import CliRunner
 from fallow import Block, Log, Outcome
 from fallow.arrays import FloatArray
 from fallow.cli import app
+from fallow.drawing.colours import luminance
 from fallow.frames import frame
 from fallow.kernels import FILES
 from fallow.studies.read import load_spec
 from fallow.studies.run import Progress, Watcher, run
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXPERIMENTS = ROOT / "reproduction" / "experiments"
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 SPEC = """\
@@ -232,3 +235,9 @@ def sessions() -> Iterator[int]:
             continue
         if fields[0] != "Z":
             yield int(fields[3])
+
+
+def contrast(colour: str, other: str) -> float:
+    """Return the contrast as WCAG 2.2 counts it."""
+    low, high = sorted((luminance(colour), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

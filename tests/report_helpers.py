@@ -32,7 +32,7 @@ def short_content(folders: pytest.TempPathFactory) -> Content:
         run(replace(spec, runs=runs, horizon=min(spec.horizon, 2_000)), folder)
         results.append(read_experiment(folder))
     findings = [(claim, Finding("17 & <b>4</b>", claim.expected)) for claim in CLAIMS]
-    standings = load_standings(ROOT / "docs" / "tournament.json")
+    standings = load_standings(ROOT / "docs" / "explanation" / "tournament.json")
     planners = [PlannerRow("ghost", 13, 0.8, 0.7, 0.6), PlannerRow("beam", 13, 0.9, 0.8, 0.7)]
     return Content(results, findings, planners, scan(runs=20), standings)
 

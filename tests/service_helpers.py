@@ -8,13 +8,14 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from helpers import command
+from starlette.types import ASGIApp
 
 from fallow.live.service.app import Service
 from fallow.live.service.driver import Driver
@@ -41,6 +42,39 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
+async def ask_app(
+    app: ASGIApp, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Make a request without a network; a body that is no bytes is sent as JSON."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    messages = [{"type": "http.request", "body": content, "more_body": False}]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        if not messages:
+            await asyncio.Event().wait()  # the client stays
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    path, _, query = path.partition("?")
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+        "root_path": "",
+    }
+    await app(scope, receive, send)
+    return Answer(
+        sent[0]["status"],
+        b"".join(message.get("body", b"") for message in sent[1:]),
+        {name.decode(): value.decode() for name, value in sent[0]["headers"]},
+    )
+
+
 class Asked:
     """A service without a network."""
 
@@ -50,35 +84,9 @@ class Asked:
     async def ask(
         self, method: str, path: str, body: Any = None, secret: str | None = SECRETS[ADMIN]
     ) -> Answer:
-        """Make a request; a body that is no bytes is sent as JSON."""
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        messages = [{"type": "http.request", "body": content, "more_body": False}]
-        sent: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            if not messages:
-                await asyncio.Event().wait()  # the client stays
-            return messages.pop(0)
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        path, _, query = path.partition("?")
-        headers = [] if secret is None else [(b"authorization", f"Bearer {secret}".encode())]
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "query_string": query.encode(),
-            "headers": headers,
-            "root_path": "",
-        }
-        await self.service(scope, receive, send)
-        return Answer(
-            sent[0]["status"],
-            b"".join(message.get("body", b"") for message in sent[1:]),
-            {name.decode(): value.decode() for name, value in sent[0]["headers"]},
-        )
+        """Make a request."""
+        headers = {} if secret is None else {"authorization": f"Bearer {secret}"}
+        return await ask_app(self.service, method, path, body, headers)
 
     async def decide(self, user: str = "ann", key: str | None = None) -> Answer:
         """Decide in the campaign `morning`."""
@@ -150,10 +158,8 @@ def write_tokens(folder: Path) -> Path:
 
 
 @contextmanager
-def served(folder: Path, *options: object) -> Iterator[Process]:
-    """Run `fallow serve` on a free port until the end."""
-    store = [] if "--store" in options else ["--store", "memory:"]
-    words = ["serve", "--port", 0, "--token-file", write_tokens(folder), *store, *options]
+def started(*words: object) -> Iterator[Process]:
+    """Run a command that serves, and says where as its second word, until the end."""
     process = subprocess.Popen(
         command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -167,6 +173,15 @@ def served(folder: Path, *options: object) -> Iterator[Process]:
         if process.poll() is None:
             process.kill()
         process.communicate(timeout=PATIENCE)
+
+
+@contextmanager
+def served(folder: Path, *options: object) -> Iterator[Process]:
+    """Run `fallow serve` on a free port until the end."""
+    store = [] if "--store" in options else ["--store", "memory:"]
+    tokens = write_tokens(folder)
+    with started("serve", "--port", 0, "--token-file", tokens, *store, *options) as process:
+        yield process
 
 
 class Load(threading.Thread):

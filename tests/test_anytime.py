@@ -307,7 +307,7 @@ def test_wrong_parameters_are_named() -> None:
 def test_ranking_ucb2_comes_close_to_the_better_of_both(epsilon: float | None) -> None:
     """A part of the goal: regret at most 1.25 times the better one's, plus 10; seeded.
 
-    Over the whole sweep the worst ratio is below 1; see docs/benchmarks.md.
+    Over the whole sweep the worst ratio is below 1; see docs/explanation/benchmarks.md.
     """
     instance = catalog.figure2 if epsilon is None else catalog.figure3(epsilon)
     horizon = 10**4

@@ -1,4 +1,4 @@
-"""The budgeted variant of BayesRotation, for which docs/rotation.md proves a bound on regret."""
+"""A budgeted BayesRotation, for which docs/explanation/rotation.md proves a bound on regret."""
 
 import math
 

@@ -316,13 +316,17 @@ def test_log_plan_and_schedule_of_a_campaign() -> None:
 
 
 def test_the_events_of_a_campaign_can_be_read_as_a_log(tmp_path: Path) -> None:
-    campaign = opened(explore=0.4)
+    clock = Clock()
+    campaign = opened(explore=0.4, default_reward=0.25, wait=20, now=clock)
+    late = campaign.decide("user 0")
     for place in range(90):
+        clock.seconds += 1
         decision = campaign.decide(f"user {place % 4}")
         if place % 7 == 2:
             campaign.cancel(decision.id)
         elif place % 5:
             campaign.feedback(decision.id, place % 3 / 2)
+    campaign.feedback(late.id, 0.75)
     path = tmp_path / "events.jsonl"
     lines = [
         json.dumps(event.document("test", seq)) + "\n" for seq, event in campaign._store.read(0)
@@ -334,12 +338,13 @@ def test_the_events_of_a_campaign_can_be_read_as_a_log(tmp_path: Path) -> None:
         time="time",
         arm="arm",
         reward="reward",
-        propensity="propensity",
         arms=ARMS,
         max_delay=3,
         from_start=True,
     )
     whole = campaign.log()
+    assert whole.rewards[0] == 0.75
+    assert 10 < np.count_nonzero(whole.rewards == 0.25) < 20
     assert read.counts == whole.counts
     for name in ("starts", "arms", "rewards", "delays", "propensity"):
         np.testing.assert_array_equal(getattr(read, name), getattr(whole, name))

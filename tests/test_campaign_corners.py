@@ -49,7 +49,7 @@ def test_cool_downs_that_leave_no_arm_say_when_one_is_free(explore: float) -> No
         try:
             shown.append((clock.seconds, campaign.decide("ann").arm))
         except ConflictError as error:
-            refused += "ask again in" in str(error)
+            refused += "ask again in" in str(error) and 0 < (error.retry_after or 0) <= 1
     assert refused > 50
     assert len(shown) + refused == 200
     for arm in ("hymn", "waltz"):
@@ -57,6 +57,26 @@ def test_cool_downs_that_leave_no_arm_say_when_one_is_free(explore: float) -> No
         assert all(later - sooner >= 1 - 1e-6 for sooner, later in pairwise(times))
     campaign.add_arm("polka")
     assert campaign.decide("ben").arm in ("hymn", "waltz", "polka")
+
+
+def test_what_is_shown_of_a_campaign_knows_which_feedback_is_overdue() -> None:
+    clock = Clock()
+    campaign = opened(wait=10.0, now=clock)
+    campaign.decide("ann")
+    assert campaign.table()["open"].sum() == 1
+    clock.seconds += 11
+    assert campaign.table()["open"].sum() == 0
+
+
+def test_a_reason_is_never_that_something_may_well_pay_less_than_it_is_believed_to() -> None:
+    decision = opened().decide("ann")
+    assert "; it might well pay 0.4" in decision.reason
+    assert "might" not in decision._replace(optimistic=decision.expected / 2).reason
+
+
+def test_a_name_is_not_taken_for_a_list_of_arms() -> None:
+    with pytest.raises(ValueError, match="arms must be a list of names, got 'hymn'"):
+        Campaign.open("memory:", "morning", arms="hymn", max_delay=3)
 
 
 def test_long_cool_downs_of_few_arms_are_not_refused() -> None:

@@ -56,7 +56,9 @@ BREAKS: list[tuple[str, str, twins.Break]] = [
     (
         "greedy-ratio",
         "greedy earns less",
-        twins.replace("reproduction.claims.planning.greedy", lambda _: Plan((1,), 0.1, 1.0, "bad")),
+        twins.replace(
+            "reproduction.claims.planning.greedy", lambda _: Plan((1,), ("1",), 0.1, 1.0, "bad")
+        ),
     ),
     (
         "theorem-1",

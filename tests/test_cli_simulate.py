@@ -117,7 +117,7 @@ def test_without_an_extra_nothing_is_simulated(
     monkeypatch.setattr("fallow.extras.find_spec", lambda _: None)
     result = runner.invoke(app, ["simulate", "figure3", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2
-    assert result.stderr == "fallow: --out needs polars: install fallow with its extra 'data'\n"
+    assert result.stderr == 'fallow: --out needs polars: pip install "fallow[data]"\n'
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallow import Block, Outcome, Plan, Rotation
-from fallow.learners import UCB1, CheckedLearner, RankThenCut, ThompsonSampling, load
+from fallow.learners import UCB1, CheckedLearner, Follow, RankThenCut, ThompsonSampling, load
 from fallow.learners.codec import decode, encode
 
 floats = st.floats(allow_nan=False)
@@ -32,7 +33,7 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
-NESTED = Plan((0, 1), 0.5, 1.0, "by hand")
+NESTED = Plan((0, 1), ("0", "1"), 0.5, 1.0, "by hand")
 
 
 class Drawing(CheckedLearner):
@@ -219,11 +220,20 @@ def test_the_constructor_checks_what_a_state_says() -> None:
     state = UCB1(2).state()
     with pytest.raises(ValueError, match="arms must be a whole number >= 1, got -2"):
         load({**state, "parameters": {"arms": -2, "exploration": 2.0}})
-    plan = Plan((0,), 1.0, 1.0, "by hand")
+    plan = Plan((0,), ("0",), 1.0, 1.0, "by hand")
     with pytest.raises(ValueError, match="plan must be a Plan, as planners return, got 5"):
         load({**state, "learner": "Follow", "parameters": {"plan": 5}})
+    for names in (("0", "1"), ("x" * 101,), ["0"], (7,)):
+        with pytest.raises(ValueError, match=r"plan\.names must (be|have)"):
+            Follow(replace(plan, names=names))  # type: ignore[arg-type]
     assert encode("parameters", {"plan": plan})["plan"] == {
-        "Plan": {"cycle": {"tuple": [0]}, "gain": 1.0, "upper_bound": 1.0, "method": "by hand"}
+        "Plan": {
+            "cycle": {"tuple": [0]},
+            "names": {"tuple": ["0"]},
+            "gain": 1.0,
+            "upper_bound": 1.0,
+            "method": "by hand",
+        }
     }
 
 

@@ -2,26 +2,62 @@
 
 import importlib
 import re
-import subprocess
-import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pages import run_page
+from typer.main import get_group
 
 import fallow
+from docs.fences import Fence, read_fences
 from fallow.cli import app
 from fallow.learners.registry import LEARNERS
+from fallow.studies.read import load_spec
 from reproduction.claims.registry import CLAIMS
+from reproduction.cli import app as reproduction_app
 
 ROOT = Path(__file__).parent.parent
-PAPER_MAP = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+PAPER_MAP = (ROOT / "docs" / "explanation" / "paper-map.md").read_text(encoding="utf-8")
 ROWS = re.findall(
     r"^\|.*\| `([\w.]+)` \| (?:`(\w+\.py)::(\w+)` )?\| (?:`([a-z0-9-]+)` )?\|$",
     PAPER_MAP,
     flags=re.MULTILINE,
 )
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+COMMANDS = {
+    "fallow": get_group(app).commands,
+    "python -m reproduction": get_group(reproduction_app).commands,
+}
+COMMAND = re.compile(rf"(?:\w+=\S+ )*(make|{'|'.join(COMMANDS)}) ([a-z].*)")
+
+
+def fences_of(page: Path) -> list[Fence]:
+    """Return the blocks of a page that are code, or files."""
+    return [fence for fence, _ in read_fences(page.read_text(encoding="utf-8"))]
+
+
+def runs(page: Path) -> bool:
+    """Tell whether a page has code that is run."""
+    return any(fence.runs for fence in fences_of(page))
+
+
+def name_of(page: Path) -> str:
+    """Return where a page is."""
+    return str(page.relative_to(ROOT))
+
+
+def commands_of(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """Return the commands in a page's text and blocks: the program, and what it is told."""
+    text = page.read_text(encoding="utf-8")
+    blocks = [fence.text for fence in fences_of(page) if fence.language in ("sh", "console")]
+    inline = re.findall(r"`([^`\n]+)`", re.sub("```.*?```", "", text, flags=re.DOTALL))
+    for line in "\n".join([*inline, *blocks]).replace("\\\n", " ").splitlines():
+        for part in line.split(" # ")[0].split(" | "):
+            if command := COMMAND.match(part):
+                yield command[1], command[2].split()
 
 
 def test_every_row_of_the_paper_map_is_read() -> None:
@@ -56,7 +92,7 @@ def test_rows_say_where_the_paper_is_wrong() -> None:
             assert any("Wrong" in row for row in rows if f"| `{claim.name}` |" in row), claim.name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
@@ -67,39 +103,88 @@ def test_every_layer_is_described() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
     described = re.findall(
-        r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE
+        r"^\| `(\w+)` \|",
+        (ROOT / "docs" / "explanation" / "architecture.md").read_text(),
+        flags=re.MULTILINE,
     )
     names = [name for layer in layers for name in re.findall(r"fallow\.(\w+)", layer)]
     assert described[-len(names) :] == names
 
 
-def test_files_shown_in_the_documentation_load(tmp_path: Path) -> None:
-    pages = (ROOT / "docs" / name for name in ("command-line.md", "rules.md"))
-    text = "".join(page.read_text(encoding="utf-8") for page in pages)
-    examples = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 4
-    for example in examples:
-        path = tmp_path / "example.toml"
-        path.write_text(example, encoding="utf-8")
-        assert fallow.plan(fallow.Instance.load(path)).certificate == pytest.approx(1)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in DOCS if runs(page)], ids=name_of)
+def test_code_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path)
 
 
-def test_code_shown_in_the_documentation_runs() -> None:
-    pages = (ROOT / "docs" / name for name in ("learners.md", "rules.md"))
-    text = "".join(page.read_text(encoding="utf-8") for page in pages)
-    examples = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == 3
-    for example in examples:
-        command = [sys.executable, "-c", example]
-        result = subprocess.run(command, check=True, capture_output=True, text=True)
-        assert len(result.stdout.split()) >= 3
+@pytest.mark.parametrize("page", DOCS, ids=name_of)
+def test_files_that_pages_show_load(page: Path, tmp_path: Path) -> None:
+    fences = fences_of(page)
+    for fence in fences:
+        if fence.title:
+            (tmp_path / fence.title).write_text(fence.text, encoding="utf-8")
+    for fence in fences:
+        if fence.language == "toml":
+            path = tmp_path / (fence.title or "untitled.toml")
+            path.write_text(fence.text, encoding="utf-8")
+            if "learners" not in tomllib.loads(fence.text):
+                assert fallow.plan(fallow.Instance.load(path)).certificate == pytest.approx(1)
+            elif not re.search(r'= "\w+:\w+"', fence.text):  # such code is run by its page
+                assert load_spec(path).learners
+
+
+@pytest.mark.parametrize("page", [*DOCS, ROOT / "README.md"], ids=name_of)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for program, words in commands_of(page):
+        if program == "make":
+            assert set(words) <= TARGETS, words
+        else:
+            command = COMMANDS[program].get(words[0])
+            assert command, f"{program} {words[0]}"
+            known = {name for parameter in command.params for name in parameter.opts}
+            assert {word for word in words if word.startswith("--")} <= known, words
+
+
+def test_commands_are_found_on_pages(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Type `fallow plan -`, or `fallow` with:\n```console\n"
+        "fallow fit log.csv --arm \\\n    song | fallow plan -  # comment\nA=1 make test\n```\n"
+    )
+    assert list(commands_of(page)) == [
+        ("fallow", ["plan", "-"]),
+        ("fallow", ["fit", "log.csv", "--arm", "song"]),
+        ("fallow", ["plan", "-"]),
+        ("make", ["test"]),
+    ]
+
+
+def test_the_traps_of_logs_are_traps() -> None:
+    text = (ROOT / "docs" / "guides" / "logs.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"truth: (.*)\nall plays together +(\S+)\nwithin user and arm +(\S+)\n"
+        r"rest_matters +\S+  (.*)\n",
+        text,
+    )
+    taste, mood, recommender = shown
+    assert taste[0] == taste[3] == "rest helps"
+    assert float(taste[1]) < -0.02
+    for truth, _, within, verdict in (mood, recommender):
+        assert (truth, verdict) == ("no effect", "no effect found")
+        assert abs(float(within)) > 0.02
+    assert float(mood[2]) < 0 < float(recommender[2])
+    replay, worth, truth = map(
+        float, re.findall(r"^(?:replay|value|truth): +(0\.\d+)", text, re.M)[-3:]
+    )
+    assert replay > truth + 0.1
+    assert abs(worth - truth) < 0.02
 
 
 def test_every_command_is_described() -> None:
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     for command in app.registered_commands:
         assert re.search(rf"^## `fallow {command.name}[ `]", text, flags=re.MULTILINE)
-    learners = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    learners = (ROOT / "docs" / "explanation" / "learners.md").read_text(encoding="utf-8")
     for name in LEARNERS:
         assert f"`{name}`" in learners
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from fallow.figures import LIGHT, Panel, curve_figure, image
+from fallow.drawing.figures import LIGHT, Panel, curve_figure, image
 from fallow.intervals import Estimate
 from fallow.studies.draw import crossings, draw
 from fallow.studies.read import load_spec

@@ -1,12 +1,9 @@
 """The page of the service: that it fits, can be read, and draws what it was told."""
 
-import re
 from collections.abc import Iterator
-from itertools import combinations
-from math import cos, hypot, radians, sin
 
 import pytest
-from browsers import save_screenshot, value
+from browsers import contrasts_of, labels_that_touch, save_screenshot, value
 from live_pages import (
     CAMPAIGNS,
     complaints,
@@ -15,6 +12,8 @@ from live_pages import (
 )
 from live_stub import Stub, overview, serve
 from selenium.webdriver import ActionChains, Chrome
+
+from fallow.drawing.colours import COLOURS
 
 pytestmark = pytest.mark.slow
 
@@ -42,24 +41,6 @@ def test_every_campaign_fits_every_screen(
         ground = value(browser, "getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
         assert labels_that_touch(browser) == []
-
-
-def labels_that_touch(browser: Chrome) -> list[list[str]]:
-    """Return pairs of labels in one chart that cover each other, and labels too small to read."""
-    found: list[list[str]] = browser.execute_script(
-        """
-        return [...document.querySelectorAll('svg[role=img]')].flatMap(chart => {
-          const labels = [...chart.querySelectorAll('text')]
-            .map(each => [each.textContent, each.getBoundingClientRect()]);
-          const small = labels.filter(([, box]) => box.height < 9).map(([text]) => [text]);
-          return [...small, ...labels.flatMap(([text, box], place) => labels.slice(place + 1)
-            .filter(([, other]) => box.left < other.right && other.left < box.right
-              && box.top + 4 < other.bottom && other.top + 4 < box.bottom)
-            .map(([other]) => [text, other]))];
-        })
-        """
-    )
-    return found
 
 
 def heights(browser: Chrome, chart: str, marks: str) -> list[float]:
@@ -150,20 +131,7 @@ def test_sixty_arms_look_different(browser: Chrome) -> None:
         )
         assert [number for number, _, _ in looks] == [str(place) for place in range(1, 61)]
         assert len({(colour, edge) for _, colour, edge in looks}) == 60
-        points = [oklab(colour) for _, colour, _ in looks[:20]]
-        assert (
-            min(
-                hypot(*(a - b for a, b in zip(*pair, strict=True)))
-                for pair in combinations(points, 2)
-            )
-            > 0.07
-        )
-
-
-def oklab(colour: str) -> tuple[float, float, float]:
-    """Return the place of oklch(lightness chroma hue) where distances are differences seen."""
-    lightness, chroma, hue = map(float, re.findall(r"[\d.]+", colour))
-    return lightness, chroma * cos(radians(hue)), chroma * sin(radians(hue))
+        assert tuple(colour for _, colour, _ in looks[:20]) == COLOURS
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -171,29 +139,7 @@ def test_text_can_be_read_on_its_ground(browser: Chrome, scheme: str) -> None:
     """Contrast as WCAG 2.2 counts it is at least 4.5, the numbers of arms included."""
     with serve(CAMPAIGNS["sixty"]) as stub:
         open_campaign(browser, stub, prefers_color_scheme=scheme)
-        contrasts = browser.execute_script(
-            """
-            const context = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
-            const luminance = colour => {
-              context.fillStyle = colour;
-              context.fillRect(0, 0, 1, 1);
-              const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(part => part / 255)
-                .map(part => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4);
-              return .2126 * r + .7152 * g + .0722 * b;
-            };
-            const ground = node => {
-              const colour = getComputedStyle(node).backgroundColor;
-              return colour == 'rgba(0, 0, 0, 0)' ? ground(node.parentElement) : colour;
-            };
-            return [...document.querySelectorAll('.swatch, .soft, .label, h3, a, dt, dd, button')]
-              .map(node => {
-                const style = getComputedStyle(node);
-                const ink = luminance(node.matches('.label') ? style.fill : style.color);
-                const pair = [ink, luminance(ground(node))];
-                return [node.textContent, (Math.max(...pair) + .05) / (Math.min(...pair) + .05)];
-              });
-            """
-        )
+        contrasts = contrasts_of(browser, ".swatch, .soft, .label, h3, a, dt, dd, button")
         assert len(contrasts) > 100
         assert [each for each in contrasts if each[1] < 4.5] == []
 

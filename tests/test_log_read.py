@@ -274,5 +274,5 @@ def test_arrays_do_not_need_the_library_that_reads_files(
 ) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     assert from_arrays(PLAYS).plays == ROWS - 3
-    with pytest.raises(ModuleNotFoundError, match="install fallow with its extra 'data'"):
+    with pytest.raises(ModuleNotFoundError, match=r'needs polars: pip install "fallow\[data\]"'):
         Log.read(tmp_path / "plays.csv", **NAMES)

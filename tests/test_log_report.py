@@ -17,7 +17,7 @@ from selenium.webdriver import Chrome
 
 from fallow import Instance, Log, catalog, plan
 from fallow.arrays import FloatArray
-from fallow.figures import recovery_figure
+from fallow.drawing.figures import recovery_figure
 from fallow.logs import (
     ArmVerdict,
     CannotSay,

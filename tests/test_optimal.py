@@ -148,6 +148,7 @@ def test_one_arm_is_pulled_for_ever_however_long_its_delay() -> None:
     assert best.certificate == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_memory_is_what_the_docstring_says() -> None:
     """8 arms with delays of 7 have 301,064 delay vectors, each 44 + 8 x 8 bytes; 4 MB to spare."""
     run = subprocess.run([sys.executable, "-c", MEMORY], check=True, capture_output=True, text=True)

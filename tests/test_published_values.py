@@ -1,7 +1,7 @@
 """The learners of sibling papers earn on their own settings what was measured there before.
 
 Tolerances are five standard errors of the mean of the runs, so that a right program with other
-seeds fails with a chance below 1e-6. `docs/learners.md` says where each value is from.
+seeds fails with a chance below 1e-6. `docs/explanation/learners.md` says where each value is from.
 """
 
 import math

@@ -102,7 +102,7 @@ def test_the_pages_are_what_the_command_writes(folder: Path, tmp_path: Path) -> 
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert len(written) == 4
     for name, content in written.items():
-        assert (ROOT / "docs" / "logs" / name).read_bytes() == content, name
+        assert (ROOT / "docs" / "explanation" / "logs" / name).read_bytes() == content, name
 
 
 def test_a_folder_without_the_logs_is_named(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_experiments_with_the_same_name_of_variant_keep_their_values(report: Con
 
 
 def test_the_documentation_is_of_the_specs_and_claims_as_they_are_now() -> None:
-    text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")
     lines = text.splitlines()
     assert len(lines) <= 190
     cells = [cell for line in lines if line.startswith("|") for cell in line.split(" | ")]

@@ -17,7 +17,9 @@ from fallow.studies.read import load_spec
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTED = re.findall(
-    r"```python\n(.*?)```", (ROOT / "docs" / "experiments.md").read_text(), flags=re.DOTALL
+    r"```python\n(.*?)```",
+    (ROOT / "docs" / "guides" / "experiments.md").read_text(),
+    flags=re.DOTALL,
 )[0]
 """The law `around` of the documentation."""
 SPEC = """\

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import ssl
@@ -15,10 +14,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from helpers import ROOT, command, runner
+from helpers import command, runner
 from service_helpers import (
     PATIENCE,
-    SECRETS,
     SETTINGS,
     Load,
     Process,
@@ -31,7 +29,6 @@ from service_helpers import (
 
 from fallow.cli import app
 from fallow.live.service.protocol import MOST_BYTES
-from fallow.live.service.tokens import ADMIN
 
 pytestmark = pytest.mark.slow
 GRACE = 2.0
@@ -102,22 +99,6 @@ def test_it_serves_the_demo() -> None:
     finally:
         process.kill()
         process.communicate()
-
-
-def test_the_documented_calls_work(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
-    (script,) = re.findall("```sh\n(.*?)```", page, flags=re.DOTALL)
-    with served(tmp_path) as process:
-        (tmp_path / "tokens").write_text(SECRETS[ADMIN])
-        script = script.replace("http://127.0.0.1:8321", process.address)
-        result = subprocess.run(
-            ["sh", "-ec", script], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
-        )
-        made, decided, told, seen = map(json.loads, result.stdout.splitlines())
-    assert made["arms"] == ["hymn", "waltz", "polka"]
-    assert decided["id"] == "morning-1"
-    assert told == {"status": "applied"}
-    assert seen["counts"]["feedback"] == 1
 
 
 def test_over_tls(tmp_path: Path) -> None:

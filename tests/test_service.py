@@ -41,6 +41,24 @@ class SlowStore(SQLiteStore):
         return super().append(batches)
 
 
+def test_a_log_that_cannot_be_read_is_refused_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = SlowStore()
+
+    def fail(*_: object) -> None:
+        raise StoreError("the store is away")
+
+    async def scene(asked: Asked) -> None:
+        await asked.decide()
+        monkeypatch.setattr(store, "read", fail)
+        refused = await asked.ask("GET", "/v1/campaigns/morning/log")
+        assert refused.status == 503
+        assert "away" in refused.json["error"]
+
+    play(scene, store)
+
+
 def test_a_campaign_is_made_once(store: Store) -> None:
     async def scene(asked: Asked) -> None:
         again = await asked.ask("PUT", "/v1/campaigns/morning", {**SETTINGS, "max_delay": 4.0})

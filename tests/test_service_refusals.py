@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from service_helpers import SECRETS, SETTINGS, Asked, counts, play
 
-from fallow.live.service.calls import MOST_BYTES
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
+from fallow.live.service.web import MOST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,16 @@ def test_a_token_has_a_rate() -> None:
         assert (await asked.ask("GET", "/v1/campaigns", secret=SECRETS[WRITER])).status == 200
 
     play(scene, rate=5)
+
+
+def test_a_cool_down_says_when_to_ask_again() -> None:
+    async def scene(asked: Asked) -> None:
+        while (refused := await asked.decide()).status == 201:
+            pass
+        assert refused.status == 409
+        assert 1 <= int(refused.headers["retry-after"]) <= 30
+
+    play(scene, clock="time", max_delay=60, rules={"cooldowns": 30})
 
 
 def test_a_token_may_have_less_than_one_request_a_second() -> None:

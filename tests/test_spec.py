@@ -344,16 +344,3 @@ def test_the_experiments_of_the_paper_load(path: Path) -> None:
     assert spec.title != spec.name
     assert spec.caption
     assert len(spec.caption.splitlines()) == 1
-
-
-def test_the_documented_spec_loads(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    example, composed, with_own_code = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
-    assert load(tmp_path, example).points == (1000, 10_000)
-    head, _, rest = example.partition("[learners")
-    sweep = rest[rest.index("[sweep]") :]
-    assert len(load(tmp_path, head + composed + sweep).learners) == 2
-    with pytest.raises(
-        ValueError, match="unless you trust it and say --allow-imports, got 'mine:Ro"
-    ):
-        load(tmp_path, with_own_code)

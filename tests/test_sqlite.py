@@ -42,8 +42,8 @@ def test_a_second_process_is_refused_at_once_and_the_first_goes_on(file: Path) -
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=100
     )
     assert second.returncode == 1
-    assert "could not be opened: database is locked; another process has it open" in second.stderr
-    assert "another process has it open; end that one" in refusal(file)
+    assert "could not be opened: database is locked; it is open already, here or" in second.stderr
+    assert "it is open already, here or in another process; close it there" in refusal(file)
     store.append([Batch(1, 5000, decisions("more"))])
     store.close()
     assert open_store(f"sqlite:///{file}").campaigns()[0].head == 5001
@@ -145,9 +145,12 @@ def test_a_full_disk_keeps_what_was_acknowledged(disk: Path, durable: bool) -> N
     with pytest.raises(StoreError, match=message):
         append_hundreds(1000)
     assert acknowledged > 1000
+    with pytest.raises(StoreError, match="nothing of the batch was kept"):
+        store.append([Batch(number, acknowledged, [])])  # so that it is known to be full still
     with pytest.raises(StoreError, match="the snapshot was not kept"):
         store.keep_snapshot(number, acknowledged, bytes(500_000))
     assert store.campaigns()[0].head == acknowledged
+    assert path.stat().st_mode & 0o777 == 0o600
     ballast.unlink()
     append_hundreds(1)
     store.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from live_helpers import decisions
 
-from fallow.live.events import ARM, CANCEL, DECISION, FEEDBACK, Event
+from fallow.live.events import ARM, CANCEL, DECISION, FEEDBACK, RETIRE, Event
 from fallow.live.folding import load_state
 from fallow.live.settings import Settings
 from fallow.live.state import State
@@ -93,6 +93,15 @@ def test_reading_lets_others_append_and_sees_what_they_did(reopen: Reopen) -> No
     assert [event.user for _, event in store.read(number, 2 * PAGE)] == ["late"]
 
 
+def test_no_arm_is_shown_after_another_process_retired_it() -> None:
+    store = open_store("memory:")
+    campaign = store.create("morning", "{}").number
+    store.append([Batch(campaign, 0, [Event(RETIRE, 1.0, arm="polka")])])
+    late = [Event(DECISION, 2.0, user=arm, arm=arm, delay=1) for arm in ("polka", "waltz")]
+    (kept,) = store.append([Batch(campaign, 0, late)])
+    assert kept.numbers == [None, 2]
+
+
 @pytest.mark.usefixtures("hasty_threads")
 def test_threads_may_append_and_read_at_once(reopen: Reopen) -> None:
     """What is read was committed: numbers never take back what they stood for."""
@@ -130,6 +139,18 @@ def test_a_damaged_snapshot_is_left_alone_and_all_events_are_read(reopen: Reopen
     assert State.from_bytes(content).to_bytes() == content
     store.keep_snapshot(record.number, 2, content[:-1] + bytes([content[-1] ^ 1]))
     assert load_state(store, record).to_bytes() == content
+
+
+def test_a_snapshot_is_of_its_moment_whatever_comes_before_it_is_made_into_bytes() -> None:
+    state = State(Settings(("polka", "waltz"), max_delay=3))
+    for number, event in enumerate(decisions("ann", "bob"), 1):
+        state.apply(number, event._replace(arm="polka", delay=1))
+    then, make = state.to_bytes(), state.snapshot()
+    state.apply(3, Event(FEEDBACK, 1.0, ref=1, reward=0.5))
+    state.apply(4, Event(CANCEL, 1.0, ref=2))
+    state.apply(5, Event(DECISION, 1.0, user="ann", arm="waltz", delay=4))
+    state.apply(6, Event(RETIRE, 1.0, arm="waltz"))
+    assert make() == then != state.to_bytes()
 
 
 def test_the_oldest_open_decision_is_found_again() -> None:

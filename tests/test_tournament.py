@@ -170,16 +170,16 @@ def test_what_learners_are_told_is_said() -> None:
 
 
 def test_the_documented_standings_are_those_of_the_specs() -> None:
-    path = ROOT / "docs" / "tournament.json"
+    path = ROOT / "docs" / "explanation" / "tournament.json"
     table = load_standings(path)
     assert standings_json(table) == path.read_bytes()
     specs = {spec.title: spec for spec in map(load_spec, FAMILIES)}
     trials = load_trials(TOURNAMENT / "learners" / "trials.json")
-    page = (ROOT / "docs" / "tournament.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "tournament.md").read_text(encoding="utf-8")
     assert page == markdown(table, list(specs.values()), trials)
     assert {standing.family for standing in table} == set(specs)
     for title, spec in specs.items():
-        assert (ROOT / "docs" / "tournament" / f"{spec.name}.svg").is_file()
+        assert (ROOT / "docs" / "explanation" / "tournament" / f"{spec.name}.svg").is_file()
         family = [standing for standing in table if standing.family == title]
         assert [standing.label for standing in at_end(family)] == list(spec.learners)
         for standing in family:
@@ -258,7 +258,9 @@ def test_the_estimate_counts_all_runs(tmp_path: Path) -> None:
 def test_a_wrong_file_of_standings_is_refused(
     tmp_path: Path, key: str, value: object, message: str
 ) -> None:
-    first = json.loads((ROOT / "docs" / "tournament.json").read_text(encoding="utf-8"))[0]
+    first = json.loads(
+        (ROOT / "docs" / "explanation" / "tournament.json").read_text(encoding="utf-8")
+    )[0]
     path = tmp_path / "x.json"
     path.write_text(json.dumps([{**first, key: value}]))
     with pytest.raises(ValueError, match=rf"x\.json must be a file of .*: {message}"):

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from strategies import instances
 
 from fallow import Block, Instance, LowSwitch, Trajectory, catalog, simulate
-from fallow.learners import Follow
+from fallow.learners import UCB1, Follow
 from fallow.planners import ghost
+from fallow.trajectory import RunTrajectory
 
 
 def pulls_of(blocks: list[Block], horizon: int) -> list[int]:
@@ -84,6 +85,97 @@ def test_checkpoints_tell_what_the_whole_trajectory_tells(
     assert sampled.switches(at).tolist() == whole.switches(at).tolist()
 
 
+@given(instances, st.data())
+def test_arms_and_counts_equal_counting_pull_by_pull(
+    instance: Instance, data: st.DataObject
+) -> None:
+    blocks = data.draw(scripts(instance.arms))
+    horizon = data.draw(st.integers(1, sum(block.pulls for block in blocks)))
+    run = simulate(instance, Scripted(blocks), horizon, seed=0)
+    pulls = pulls_of(blocks, horizon)
+    assert run.arms().tolist() == pulls
+    start = data.draw(st.integers(0, horizon))
+    stop = data.draw(st.integers(start, horizon))
+    assert run.arms(start, stop).tolist() == pulls[start:stop]
+    counted = [pulls[:stop].count(arm) for arm in range(instance.arms)]
+    assert run.counts(stop).tolist() == counted
+    assert run.counts().tolist() == [pulls.count(arm) for arm in range(instance.arms)]
+
+
+@given(instances, st.data())
+def test_rewards_that_were_kept_are_those_that_were_told(
+    instance: Instance, data: st.DataObject
+) -> None:
+    """Pull by pull, from rested arms, with the random numbers of the seed; blocks add them up."""
+    blocks = data.draw(scripts(instance.arms))
+    horizon = data.draw(st.integers(1, sum(block.pulls for block in blocks)))
+    learner = Scripted(blocks)
+    run = simulate(instance, learner, horizon, seed=5, keep_rewards=True)
+    pulls = pulls_of(blocks, horizon)
+    expected = reference.played(instance.means.tolist(), pulls)
+    generator = np.random.default_rng(5)
+    drawn = [float(generator.random() < mean) for mean in expected]
+    assert run.arms().tolist() == pulls
+    assert run.rewards().tolist() == drawn
+    assert run.rewards(1, horizon).tolist() == drawn[1:]
+    np.testing.assert_allclose(run.expected_reward(), sum(expected), rtol=0, atol=1e-12)
+    now = 0
+    for block, outcome in zip(blocks, learner.outcomes, strict=False):
+        length = len(block.arms)
+        plays = np.reshape(drawn[now : now + block.pulls], (-1, length))
+        assert list(outcome.first) == plays[0].tolist()
+        assert list(outcome.rest) == plays[1:].sum(axis=0).tolist()
+        now += block.pulls
+    assert horizon - now < blocks[min(len(learner.outcomes), len(blocks) - 1)].pulls
+
+
+def test_kept_rewards_do_not_change_a_run_of_single_pulls() -> None:
+    instance = catalog.figure2()
+    plain = simulate(instance, UCB1(7), 500, seed=3)
+    kept = simulate(instance, UCB1(7), 500, seed=3, keep_rewards=True)
+    assert plain.arms().tolist() == kept.arms().tolist()
+
+
+def test_rewards_that_were_not_kept_are_not_made_up() -> None:
+    run = simulate(catalog.figure3(), Scripted([Block((0,))]), 10, seed=0)
+    with pytest.raises(ValueError, match=r"rewards must have been kept .* keep_rewards=True"):
+        run.rewards()
+    with pytest.raises(ValueError, match=r"checkpoints must be None with keep_rewards"):
+        simulate(catalog.figure3(), UCB1(2), 10, seed=0, checkpoints=[5], keep_rewards=True)
+    with pytest.raises(ValueError, match=r"horizon must be at most 10,000,000 with keep_rewards"):
+        simulate(catalog.figure3(), UCB1(2), 10**8, seed=0, keep_rewards=True)
+
+
+def test_a_horizon_of_a_million_billions_tells_its_pulls() -> None:
+    run = simulate(catalog.figure3(), Scripted([Block((0, 1), 10), Block((0,), 2**50)]), 10**15, 0)
+    assert run.counts().tolist() == [10**15 - 10, 10]
+    assert run.counts(at=15).tolist() == [8, 7]
+    assert run.arms(17, 22).tolist() == [1, 0, 1, 0, 0]
+    assert run.arms(10**15 - 2).tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"stop - start must be at most 100,000,000, got"):
+        run.arms()
+
+
+def test_rounds_outside_of_the_run_have_no_arms() -> None:
+    run = simulate(catalog.figure3(), Scripted([Block((0,))]), 10, seed=0)
+    for start, stop in ((-1, 3), (0, 11), (5, 4)):
+        with pytest.raises(ValueError, match=r"(start|stop) must be (a whole number >=|at most)"):
+            run.arms(start, stop)
+    with pytest.raises(ValueError, match=r"at must be at most 10, got 11"):
+        run.counts(11)
+    sampled = simulate(catalog.figure3(), Scripted([Block((0,))]), 10, seed=0, checkpoints=[5])
+    for ask in (sampled.arms, sampled.counts, sampled.rewards):
+        with pytest.raises(ValueError, match=r"must be kept whole .* simulate without checkpoints"):
+            ask()
+
+
+def test_totals_are_those_of_the_end_unless_rounds_are_given() -> None:
+    run = simulate(catalog.figure3(), Scripted([Block((0,)), Block((1,))]), 10, seed=0)
+    assert run.expected_reward() == run.expected_reward(10)
+    assert run.switches() == run.switches(10) == 1
+    assert run.regret(0.7, switching_cost=2) == run.regret(0.7, 10, switching_cost=2)
+
+
 def test_a_horizon_of_a_million_billions_does_not_drift() -> None:
     instance = Instance.b2dep([0.7, 0.1], [1, 1], [0.3])
     horizon = 10**15
@@ -129,6 +221,42 @@ def test_the_rounds_of_a_reference_must_be_its_own() -> None:
     assert run.regret(sampled, [5, 20]).tolist() == [0, 0]
     with pytest.raises(ValueError, match=r"at must be among the checkpoints .* got 7; add it"):
         run.regret(sampled, 7)
+
+
+def test_saved_and_loaded_runs_have_the_same_arms_names_and_rewards(tmp_path: Path) -> None:
+    songs = Instance([[0.5], [0.4]], names=["hymn", 'Zoë\u202e\n"\\'])
+    run = simulate(songs, Scripted([Block((0, 1), 3)]), 50, seed=0, keep_rewards=True)
+    run.save(tmp_path / "run.npz")
+    loaded = Trajectory.load(tmp_path / "run.npz")
+    assert isinstance(loaded, RunTrajectory)
+    assert loaded.names == songs.names
+    assert loaded.arms().tolist() == run.arms().tolist()
+    assert loaded.rewards().tolist() == run.rewards().tolist()
+    assert 0 < loaded.rewards().sum() < 50
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "rule"),
+    [
+        ("names", np.frombuffer(b"{", np.uint8), "names must be a list in JSON"),
+        ("names", np.frombuffer(b"[1, 2]", np.uint8), "names must be strings, got 1 for arm 0"),
+        ("names", np.frombuffer(b'["a"]', np.uint8), "names must be one for each arm, got 1"),
+        ("names", np.zeros(2), "names must be of uint8"),
+        ("drawn", np.zeros(9), "drawn must be one a round, or none, got 9"),
+        ("drawn", np.full(10, 1.5), r"drawn must lie in \[0, 1\], got 1.5 in round 1"),
+        ("drawn", np.full(10, np.nan), r"drawn must lie in \[0, 1\], got nan in round 1"),
+    ],
+)
+def test_files_with_wrong_names_or_rewards_are_refused(
+    tmp_path: Path, name: str, array: Any, rule: str
+) -> None:
+    path = tmp_path / "run.npz"
+    simulate(catalog.figure3(), UCB1(2), 10, seed=0).save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **{**arrays, name: array})
+    with pytest.raises(ValueError, match=rule):
+        Trajectory.load(path)
 
 
 @pytest.mark.parametrize("checkpoints", [None, [0, 3, 50]])

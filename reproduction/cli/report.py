@@ -33,7 +33,7 @@ def report_command(
     with user_mistakes():
         check_extras("report", "polars", "matplotlib")
         from fallow.cli.progress import progress_bar
-        from fallow.figures import image
+        from fallow.drawing.figures import image
         from fallow.files import write_whole
         from fallow.studies.draw import draw
         from fallow.studies.workers import local_workers

@@ -33,7 +33,7 @@ def tournament_command(
     with user_mistakes():
         check_extras("tournament", "polars", "matplotlib")
         from fallow.cli.progress import progress_bar
-        from fallow.figures import image
+        from fallow.drawing.figures import image
         from fallow.files import write_whole
         from fallow.studies.workers import local_workers
         from reproduction.figures import heat_figure
@@ -70,7 +70,7 @@ def tournament_command(
 
 def _draw_regret(folder: Path, spec: "Spec", family: "list[Standing]", page: Path | None) -> None:
     """Draw the regret of the tuned learners over time, beside the page too if there is one."""
-    from fallow.figures import image
+    from fallow.drawing.figures import image
     from fallow.files import write_whole
     from reproduction.figures import regret_figure
     from reproduction.tournament.page import PICTURES

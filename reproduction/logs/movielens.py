@@ -9,7 +9,7 @@ import numpy as np
 import polars
 
 from fallow import Log
-from fallow.figures import image
+from fallow.drawing.figures import image
 from fallow.logs import CannotSay, Interval, Verdict, fit, plan_and_value, rest_matters
 from reproduction.logs.page import WRITTEN, Page, read_parquet, signed, size_of
 from reproduction.text import markdown_table
@@ -174,7 +174,7 @@ what people chose, not for what they would have said had chance chosen for them.
 > {refusal}
 
 Nothing is said of the value of a plan either. What would help is [to leave a part of the choice
-to chance](../logs.md#randomise-a-little), and to log with which probability.
+to chance](../../guides/logs.md#randomise-a-little), and to log with which probability.
 
 A second trap is in the clock. With the time of the rating in place of its number, {tied:,}
 ratings share their second with one of another genre by the same user, whose order is then

@@ -8,7 +8,7 @@ import numpy as np
 import polars
 
 from fallow import Log
-from fallow.figures import image
+from fallow.drawing.figures import image
 from fallow.logs import Fit, Verdict, fit, plan_and_value, rest_matters, value
 from reproduction.logs.history import by_cells, by_history
 from reproduction.logs.page import WRITTEN, Page, read_parquet, signed, size_of
@@ -139,8 +139,8 @@ of.
 
 The best plan of all is to do one task for ever: {best}. It earns {best_value}. That is what was
 asked, but not what anyone wants: a plan for the share of correct answers takes the easiest task.
-Where each task must be done, [say so by a rule](../rules.md), or compare cycles that do each
-equally often, as above.
+Where each task must be done, [say so by a rule](../../guides/rules.md), or compare cycles that do
+each equally often, as above.
 
 ## Is the delay all that matters?
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fallow.arrays import FloatArray, IntArray
-from fallow.figures import Panel
+from fallow.drawing.figures import Panel
 from fallow.studies.draw import Chart
 
 STANDS_OUT = 0.05

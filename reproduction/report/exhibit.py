@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
-from fallow.figures import image
+from fallow.drawing.figures import image
 from reproduction.figures import DARK
 
 ONE_PANEL = 640

@@ -1,5 +1,7 @@
 """Plan decisions that wear out with use and recover with rest."""
 
+from typing import TYPE_CHECKING
+
 import fallow.signals  # noqa: F401, first: a command answers Ctrl-C while the rest is imported
 
 # isort: split
@@ -56,3 +58,14 @@ __all__ = [
     "studies",
     "upper_bound",
 ]
+
+__version__: str
+
+if not TYPE_CHECKING:  # checkers would take any name for a string
+
+    def __getattr__(name: str) -> str:
+        if name != "__version__":
+            raise AttributeError(f"module 'fallow' has no attribute {name!r}")
+        from importlib.metadata import version  # slow to import, and seldom needed
+
+        return version("fallow")

@@ -4,7 +4,9 @@ A decay is any function that takes an array of delays (whole rounds, from 1) and
 of them: in [0, 1] and never increasing. `Instance.b2dep` checks both.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -74,14 +76,28 @@ def table(values: Sequence[float] | FloatArray) -> Decay:
     return decay
 
 
-def from_document(value: object) -> DecayOrValues:
-    """Read a list of values or a family with its parameter, as TOML has them.
+def from_document(value: object) -> DecayOrValues | list[DecayOrValues]:
+    """Read the decay of all arms, or a list with one for each, as TOML has them.
+
+    A decay is a list of values, or a family with its parameter.
 
     Examples
     --------
     >>> from_document({"geometric": 0.5})(np.arange(1, 4))
     array([0.5  , 0.25 , 0.125])
+    >>> from_document([[0.5, 0.25], [1]])
+    [[0.5, 0.25], [1]]
     """
+    if not isinstance(value, list) or not any(isinstance(each, list | dict) for each in value):
+        return _one_from_document(value)
+    decays = []
+    for arm, each in enumerate(value):
+        with _named(arm):
+            decays.append(_one_from_document(each))
+    return decays
+
+
+def _one_from_document(value: object) -> DecayOrValues:
     families = {"geometric": geometric, "constant": constant, "power": power}
     if isinstance(value, list):
         return value
@@ -100,3 +116,67 @@ def from_document(value: object) -> DecayOrValues:
 def _never_rising(values: npt.NDArray[np.floating]) -> FloatArray:
     """Undo rises by one rounding unit, which powers of numbers close to 1 can have."""
     return np.minimum.accumulate(values, dtype=np.float64)
+
+
+def shares_lost(
+    decay: DecayOrValues | Sequence[DecayOrValues], delays: Sequence[int]
+) -> FloatArray:
+    """Return f by arm and delay, checked; 0 past the delay of the arm.
+
+    Examples
+    --------
+    >>> shares_lost(geometric(0.5), delays=[2, 1])
+    array([[0.5 , 0.25],
+           [0.5 , 0.  ]])
+    """
+    longest = max(delays)
+    lost = np.zeros((len(delays), longest))
+    if not _is_one_an_arm(decay):
+        lost[:] = _values(cast(DecayOrValues, decay), longest)
+        lost[np.arange(1, longest + 1) > np.array(delays)[:, np.newaxis]] = 0
+        return lost
+    each_decay = cast(Sequence[DecayOrValues], decay)
+    if len(each_decay) != len(delays):
+        raise ValueError(
+            f"decay must be one for all arms or one for each, got {len(each_decay)} for "
+            f"{len(delays)} arms"
+        )
+    for arm, (own, delay) in enumerate(zip(each_decay, delays, strict=True)):
+        with _named(arm):
+            lost[arm, :delay] = _values(own, delay)
+    return lost
+
+
+def _is_one_an_arm(decay: object) -> bool:
+    """Tell decays of several arms from the values of one: they are not plain numbers."""
+    if isinstance(decay, np.ndarray):
+        return decay.ndim == 2
+    rows = decay if isinstance(decay, list | tuple) else []
+    return any(callable(each) or isinstance(each, list | tuple | np.ndarray) for each in rows)
+
+
+@contextmanager
+def _named(arm: int) -> Iterator[None]:
+    """Name the arm in errors."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"arm {arm}: {error}") from error
+
+
+def _values(decay: DecayOrValues, longest: int) -> FloatArray:
+    """Return f(1), ..., f(longest), checked."""
+    if not callable(decay):
+        decay = table(checks.numbers("decay", decay, dimensions=1))
+    values = checks.numbers("decay", decay(np.arange(1, longest + 1)), dimensions=1)
+    if len(values) != longest:
+        raise ValueError(f"decay must return one value a delay, got {len(values)} for {longest}")
+    checks.shares("decay", values, lambda cell: f"at delay {cell + 1}")
+    rises = np.flatnonzero(np.diff(values) > 0)
+    if rises.size:
+        tau = int(rises[0]) + 1
+        raise ValueError(
+            f"decay must never increase, got f({tau}) = {values[tau - 1]} "
+            f"and f({tau + 1}) = {values[tau]}"
+        )
+    return values

@@ -40,7 +40,5 @@ def needed_by(needy: str) -> Iterator[None]:
 
 
 def _missing(needy: str, module: str) -> ModuleNotFoundError:
-    extra = EXTRAS[module]
-    return ModuleNotFoundError(
-        f"{needy} needs {module}: install fallow with its extra {extra!r}", name=module
-    )
+    command = f'pip install "fallow[{EXTRAS[module]}]"'  # quoted so that any shell takes it
+    return ModuleNotFoundError(f"{needy} needs {module}: {command}", name=module)

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 def frame(columns: Mapping[str, npt.ArrayLike]) -> DataFrame:
-    """Return a polars frame of these columns (extra `data`)."""
+    """Return a polars frame of these columns (extra `data`).
+
+    Its method `to_pandas` needs the extra `pandas`.
+
+    Examples
+    --------
+    >>> frame({"arm": ["hymn", "waltz"], "pulls": [3, 2]}).rows()
+    [('hymn', 3), ('waltz', 2)]
+    """
     with needed_by("a frame"):
         import polars
 

@@ -5,12 +5,11 @@ This is the only place that validates a model; whatever holds an `Instance` trus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,11 @@ from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import DecayOrValues
 from fallow.rules import Rules
+from fallow.text import counted
 from fallow.toml import MAX_BYTES, inline, parse_toml, read_toml
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -112,7 +115,7 @@ class Instance:
         longest = max(waits)
         checks.table_size(len(rested), longest + 1)
         means = np.empty((len(rested), longest + 1))
-        means[:, :-1] = (1 - _shares_lost(decay, waits)) * rested[:, np.newaxis]
+        means[:, :-1] = (1 - decays.shares_lost(decay, waits)) * rested[:, np.newaxis]
         means[:, -1] = rested
         return cls(means, names)
 
@@ -243,7 +246,10 @@ class Instance:
             if key not in document:
                 raise ValueError(f"{key} must be given, or a table of means instead")
         return cls.b2dep(
-            document["baselines"], document["delays"], _decay_of(document["decay"]), names
+            document["baselines"],
+            document["delays"],
+            decays.from_document(document["decay"]),
+            names,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -259,66 +265,35 @@ class Instance:
         # Arrays come back from a pickle writable; building anew freezes them again.
         return Instance, (self.means, self.names, self.rules)
 
+    def plot(self) -> Figure:
+        """Draw how the mean of each arm recovers with rest (extra `plot`).
+
+        A curve an arm, over the rounds since its last pull; of more than 20 arms those that pay
+        most when rested.
+
+        Examples
+        --------
+        >>> songs = Instance.blocking([1, 0.5], delays=[2, 1], names=["hymn", "waltz"])
+        >>> [line.get_label() for line in songs.plot().axes[0].get_lines()]
+        ['hymn', 'waltz']
+        """
+        from fallow.drawing.arms import means_figure
+
+        return means_figure(self.names, self.means)
+
     def __repr__(self) -> str:
-        rules = f", {len(self.rules)} rules" if self.rules else ""
-        return f"Instance({self.arms} arms, delays up to {self.max_delay}{rules})"
+        return f"Instance({self._in_words()})"
 
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import heat_map, snippet
 
-def _shares_lost(
-    decay: DecayOrValues | Sequence[DecayOrValues], delays: Sequence[int]
-) -> FloatArray:
-    """Return f by arm and delay, checked; 0 past the delay of the arm."""
-    longest = max(delays)
-    lost = np.zeros((len(delays), longest))
-    if not _is_one_an_arm(decay):
-        lost[:] = _decay_values(cast(DecayOrValues, decay), longest)
-        lost[np.arange(1, longest + 1) > np.array(delays)[:, np.newaxis]] = 0
-        return lost
-    each_decay = cast(Sequence[DecayOrValues], decay)
-    if len(each_decay) != len(delays):
-        raise ValueError(
-            f"decay must be one for all arms or one for each, got {len(each_decay)} for "
-            f"{len(delays)} arms"
-        )
-    for arm, (own, delay) in enumerate(zip(each_decay, delays, strict=True)):
-        with _named(arm):
-            lost[arm, :delay] = _decay_values(own, delay)
-    return lost
+        delays = [*map(str, range(1, self.max_delay + 1)), "rested"]
+        words = f"{self._in_words()}: expected reward by rounds since the last pull"
+        return snippet("Instance", words, heat_map(self.names, delays, self.means))
 
-
-def _is_one_an_arm(decay: object) -> bool:
-    """Tell decays of several arms from the values of one: they are not plain numbers."""
-    if isinstance(decay, np.ndarray):
-        return decay.ndim == 2
-    rows = decay if isinstance(decay, list | tuple) else []
-    return any(callable(each) or isinstance(each, list | tuple | np.ndarray) for each in rows)
-
-
-@contextmanager
-def _named(arm: int) -> Iterator[None]:
-    """Name the arm in errors."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"arm {arm}: {error}") from error
-
-
-def _decay_values(decay: DecayOrValues, longest: int) -> FloatArray:
-    """Return f(1), ..., f(longest), checked."""
-    if not callable(decay):
-        decay = decays.table(checks.numbers("decay", decay, dimensions=1))
-    values = checks.numbers("decay", decay(np.arange(1, longest + 1)), dimensions=1)
-    if len(values) != longest:
-        raise ValueError(f"decay must return one value a delay, got {len(values)} for {longest}")
-    checks.shares("decay", values, lambda cell: f"at delay {cell + 1}")
-    rises = np.flatnonzero(np.diff(values) > 0)
-    if rises.size:
-        tau = int(rises[0]) + 1
-        raise ValueError(
-            f"decay must never increase, got f({tau}) = {values[tau - 1]} "
-            f"and f({tau + 1}) = {values[tau]}"
-        )
-    return values
+    def _in_words(self) -> str:
+        rules = f", {counted(len(self.rules), 'rule')}" if self.rules else ""
+        return f"{counted(self.arms, 'arm')}, delays up to {self.max_delay:,}{rules}"
 
 
 def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
@@ -347,14 +322,3 @@ def _checked_rules(rules: Rules | None, names: Sequence[str]) -> Rules:
     if rules is not None and not isinstance(rules, Rules):
         raise ValueError(f"rules must be a fallow.Rules, got {checks.short(rules)}")
     return Rules() if rules is None else rules.bound_to(names)
-
-
-def _decay_of(value: object) -> DecayOrValues | list[DecayOrValues]:
-    """Read the `decay` of a TOML file: that of all arms, or a list with one for each."""
-    if not isinstance(value, list) or not any(isinstance(each, list | dict) for each in value):
-        return decays.from_document(value)
-    decays_read = []
-    for arm, each in enumerate(value):
-        with _named(arm):
-            decays_read.append(decays.from_document(each))
-    return decays_read

@@ -71,8 +71,8 @@ class Rules:
     >>> from fallow import Instance, plan
     >>> songs = Instance([[0.5, 0.9], [0.4, 0.8], [0.1, 0.1]], names=["hymn", "waltz", "news"])
     >>> best = plan(songs.with_rules(Rules(cooldowns={"hymn": 3}, at_least_once={"news": 4})))
-    >>> [songs.names[arm] for arm in best.cycle]
-    ['hymn', 'waltz', 'news', 'waltz']
+    >>> best.names
+    ('hymn', 'waltz', 'news', 'waltz')
     """
 
     def __init__(

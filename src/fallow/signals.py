@@ -126,7 +126,7 @@ def end_process(code: int) -> NoReturn:
 
 def _is_command() -> bool:
     """Return whether this process was started as `fallow` or `python -m fallow.cli`."""
-    words = [Path(word).name for word in sys.orig_argv[1:3]]
+    words = [Path(word).name.removesuffix(".exe") for word in sys.orig_argv[1:3]]
     return words == ["-m", "fallow.cli"] or words[:1] == ["fallow"]
 
 

@@ -11,6 +11,7 @@ from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.bandits import CUT, Runs, Table
 from fallow.protocol import Block, CompiledLearner, Learner, Outcome, has_compiled_loop
+from fallow.recorder import Recorder
 from fallow.rewards import (
     CONCENTRATION,
     Draws,
@@ -20,12 +21,14 @@ from fallow.rewards import (
     check_rewards,
     draws,
 )
-from fallow.trajectory import Recorder, Trajectory
+from fallow.trajectory import Trajectory
 
 Seed = int | np.random.SeedSequence
 
 MAX_HORIZON = 2**52
 """Longest horizon, in rounds: up to here a count is exact as a float too."""
+MAX_KEPT = 10**7
+"""Most rounds whose rewards are kept."""
 LOG = 2**15
 """Runs that a compiled learner plays before they are taken out of its log."""
 
@@ -38,6 +41,7 @@ def simulate(
     rewards: Rewards = "bernoulli",
     checkpoints: Sequence[int] | IntArray | None = None,
     concentration: float = CONCENTRATION,
+    keep_rewards: bool = False,
 ) -> Trajectory:
     """Let a learner play an instance from rest, and return what it played.
 
@@ -72,6 +76,10 @@ def simulate(
         horizon.
     concentration
         Of the beta distribution; other rewards have none.
+    keep_rewards
+        Draw and keep the reward of every single round, for `Trajectory.rewards`: at most 10^7
+        rounds, at the cost of each, and without checkpoints. Blocks of more than two plays then
+        draw other random numbers, so the run is another one.
 
     Examples
     --------
@@ -95,8 +103,15 @@ def simulate(
         seed = checks.seed("seed", seed)
     generator = np.random.default_rng(seed)
     kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
-    recorder = Recorder(instance.means, kept)
-    if has_compiled_loop(learner) and learner.pending is None and not are_drawn_one_by_one(rewards):
+    recorder = Recorder(instance.means, instance.names, kept)
+    if keep_rewards:
+        checks.at_most("horizon", rounds, MAX_KEPT, "with keep_rewards")
+        if kept is not None:
+            raise ValueError("checkpoints must be None with keep_rewards, got some")
+        _play_rounds(instance, learner, rounds, draws(rewards, generator, concentration), recorder)
+    elif (
+        has_compiled_loop(learner) and learner.pending is None and not are_drawn_one_by_one(rewards)
+    ):
         noisy = rewards == "bernoulli"
         _play_compiled(instance, learner, rounds, noisy, generator, recorder)
     else:
@@ -153,6 +168,33 @@ def _play_blocks(
         for arm in set(arms):
             last[arm] += skipped
         learner.tell(block, Outcome(first, rest))
+
+
+def _play_rounds(
+    instance: Instance, learner: Learner, horizon: int, drawn: Draws, recorder: Recorder
+) -> None:
+    """Play any learner, round by round, and keep every reward."""
+    means = instance.means.tolist()
+    rested = len(means[0])
+    last = [-rested] * len(means)
+    now = 0
+    while now < horizon:
+        block = learner.ask()
+        arms, plays = checked_block(block, len(means))
+        length = len(arms)
+        pulls = min(length * plays, horizon - now)
+        recorder.append(recorder.register(arms)[0], pulls)
+        first, rest = [0.0] * length, [0.0] * length
+        for pull in range(pulls):
+            place = pull % length
+            arm = arms[place]
+            reward = drawn.one(means[arm][min(now - last[arm], rested) - 1])
+            last[arm] = now
+            now += 1
+            recorder.drawn.append(reward)
+            (first if pull < length else rest)[place] += reward
+        if pulls == length * plays:  # what the horizon cuts is not told
+            learner.tell(block, Outcome(first, rest))
 
 
 def checked_block(block: Block, arms: int) -> Block:

@@ -4,13 +4,13 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-SHOWING = ("cli", "figures.py")
+SHOWING = ("cli", "drawing")
 """Parts of the package that show results, and cannot change them."""
 
 
 @cache
 def code_version() -> str:
-    """Return the version of the package and a digest of its source, such as 0.1.0+3f2a9c41d07e.
+    """Return the version of the package and a digest of its source, such as 0.2.0+3f2a9c41d07e.
 
     Results are tied to it: changed code does not go on with results of the old.
 

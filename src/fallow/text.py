@@ -1,10 +1,14 @@
 """Text that is shown: what users gave, and spans of time."""
 
 import re
+from collections.abc import Sequence
+from itertools import islice
 from unicodedata import category
 
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories of control and format characters, surrogates, and ends of lines."""
+LONGEST_NAME = 24
+"""Characters of a name beside others."""
 SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 SYMBOLS = {"days": "d", "hours": "h", "minutes": "min", "seconds": "s"}
 
@@ -25,6 +29,41 @@ def visible(text: str) -> str:
         each.encode("unicode_escape").decode() if category(each) in HIDDEN else each
         for each in text
     )
+
+
+def brief(name: str) -> str:
+    """Return a name that is short enough to stand beside others, control characters written out.
+
+    Examples
+    --------
+    >>> brief("a song whose title has no end")
+    'a song whose title has …'
+    """
+    name = visible(name[: LONGEST_NAME + 1])
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first names in a row, briefly, and whether there are more.
+
+    Examples
+    --------
+    >>> first_names(["hymn", "waltz", "hymn"], most=2)
+    'hymn, waltz, …'
+    """
+    more = ["…"] if len(names) > most else []
+    return ", ".join([*map(brief, islice(names, most)), *more])
+
+
+def counted(count: int, word: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "arm"), counted(2000, "arm")
+    ('1 arm', '2,000 arms')
+    """
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def span_in_words(span: float, unit: str, brief: bool = False) -> str:

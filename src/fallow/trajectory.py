@@ -14,23 +14,42 @@ import numpy.typing as npt
 from fallow import checks
 from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.frames import frame
-from fallow.kernels.ledger import CLOCK, Cycles, Ledger, account
+from fallow.kernels.ledger import Cycles
 from fallow.planners.cycle import Plan
-from fallow.trajectory_file import read_arrays, write_arrays
+from fallow.runs import Sampler, arms_between, counts_until
+from fallow.text import counted
+from fallow.trajectory_file import decode_names, encode_names, read_arrays, write_arrays
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from fallow.frames import DataFrame
 
 Rounds = int | Sequence[int] | IntArray
 
-FLUSH = 2**16
-"""Runs kept in lists before they are entered in arrays."""
+MOST_ROUNDS = 10**8
+"""Most rounds whose arms are returned at once."""
+CHECKPOINTS = 60
+"""Most rounds at which a picture's curve has values."""
 
 
 class Trajectory(ABC):
-    """Expected reward, switches and regret of one run, the paper's G_T and what is made of it.
+    """What one run played and what it was worth: the paper's G_T, switches, regret, pulls.
 
-    `RunTrajectory` knows them at every round, `SampledTrajectory` at its checkpoints.
+    `RunTrajectory` knows all of it, `SampledTrajectory` only totals at its checkpoints.
+
+    Examples
+    --------
+    >>> from fallow import Instance, plan, simulate
+    >>> from fallow.learners import Follow
+    >>> songs = Instance.blocking([1, 0.5], delays=[1, 1], names=["hymn", "waltz"])
+    >>> run = simulate(songs, Follow(plan(songs)), horizon=5, seed=0, keep_rewards=True)
+    >>> run
+    Trajectory(5 rounds, expected reward 3.5, 0 switches)
+    >>> run.arms(), run.counts()
+    (array([1, 0, 1, 0, 1]), array([2, 3]))
+    >>> run.rewards()  # hymn, arm 0, is rested and pays 1 for certain
+    array([0., 1., 1., 1., 1.])
     """
 
     @property
@@ -38,16 +57,65 @@ class Trajectory(ABC):
     def horizon(self) -> int:
         """Rounds played."""
 
-    def expected_reward(self, at: Rounds) -> FloatArray:
-        """Return the expected reward of all pulls up to each of these rounds."""
+    def expected_reward(self, at: Rounds | None = None) -> FloatArray:
+        """Return the expected reward of all pulls up to each of these rounds, or up to the end."""
         return self._totals(self._check_rounds(at))[0]
 
-    def switches(self, at: Rounds) -> IntArray:
-        """Return how often, up to each round, the cycle played changed; the first one is free."""
+    def switches(self, at: Rounds | None = None) -> IntArray:
+        """Return how often the cycle changed up to each round, or the end; the first is free."""
         return self._totals(self._check_rounds(at))[1]
 
+    def counts(self, at: int | None = None) -> IntArray:
+        """Return how often each arm was pulled up to a round, or up to the end.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, simulate
+        >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
+        >>> run.counts(at=4), int(run.counts().sum())
+        (array([3, 1]), 1000000)
+        """
+        until = self.horizon if at is None else at
+        until = checks.whole_number("at", until, minimum=0, maximum=self.horizon)
+        run = self._whole()
+        return counts_until(run.means, run.cycles, run.numbers, run.pulls, until)
+
+    def arms(self, start: int = 0, stop: int | None = None) -> IntArray:
+        """Return the arms pulled, counted from 0, from after round `start` to round `stop`.
+
+        As in a slice, so `arms(0, 10)` are those of the first ten rounds, and `arms()` are all; at
+        most 10^8 at once.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, simulate
+        >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
+        >>> run.arms(0, 6)
+        array([0, 0, 0, 1, 0, 1])
+        """
+        start, stop = self._window(start, stop)
+        run = self._whole()
+        return arms_between(run.cycles, run.numbers, run.pulls, start, stop)
+
+    def rewards(self, start: int = 0, stop: int | None = None) -> FloatArray:
+        """Return the rewards that were drawn, from after round `start` to round `stop`.
+
+        `simulate` keeps them with `keep_rewards=True`. Otherwise it draws the rewards of a block
+        added up, and nobody ever knows those of single rounds.
+        """
+        start, stop = self._window(start, stop)
+        drawn = self._whole().drawn
+        if not len(drawn):
+            raise ValueError(
+                "rewards must have been kept to be told, got none; simulate with keep_rewards=True"
+            )
+        return drawn[start:stop]
+
     def regret(
-        self, reference: Plan | float | Trajectory, at: Rounds, switching_cost: float = 0.0
+        self,
+        reference: Plan | float | Trajectory,
+        at: Rounds | None = None,
+        switching_cost: float = 0.0,
     ) -> FloatArray:
         """Return what a reference earns by these rounds beyond the run, plus the cost of switches.
 
@@ -63,7 +131,8 @@ class Trajectory(ABC):
             A plan, such as `ghost(instance)`, or its gain per round; or the trajectory of another
             run, whose own switches are free.
         at
-            Rounds from 0 to the horizon, and to that of a reference that is a trajectory.
+            Rounds from 0 to the horizon, and to that of a reference that is a trajectory; the
+            horizon unless given.
         switching_cost
             Charged for each switch.
 
@@ -75,7 +144,7 @@ class Trajectory(ABC):
         >>> instance = catalog.figure3()
         >>> best = simulate(instance, Follow(ghost(instance)), horizon=1000, seed=0)
         >>> run = simulate(instance, RankingUCB(instance.order), horizon=1000, seed=0)
-        >>> lead = run.regret(best, at=1000) - run.regret(ghost(instance), at=1000)
+        >>> lead = run.regret(best) - run.regret(ghost(instance))
         >>> round(float(lead), 6)  # its first pull is rested, and earns 1 in place of 0.7
         0.3
         """
@@ -108,15 +177,75 @@ class Trajectory(ABC):
                 arrays["rounds"], arrays["rewards"], arrays["switches"], int(arrays["played"])
             )
         cycles = Cycles(arrays["arms"], arrays["starts"])
-        return RunTrajectory(arrays["means"], cycles, arrays["numbers"], arrays["pulls"])
+        return RunTrajectory(
+            arrays["means"],
+            decode_names(arrays["names"]),
+            cycles,
+            arrays["numbers"],
+            arrays["pulls"],
+            arrays["drawn"],
+        )
 
-    def _check_rounds(self, at: Rounds) -> IntArray:
-        rounds = np.asarray(at)
+    def plot(self) -> Figure:
+        """Draw the average reward up to each round, and what was pulled first and last.
+
+        Needs the extra `plot`. Where only totals were kept, no pulls are drawn.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, simulate
+        >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
+        >>> len(run.plot().axes)  # the curve, the first rounds, the last ones
+        3
+        """
+        from fallow.drawing.arms import MOST_ROUNDS, run_figure
+
+        rounds = self._checkpoints()
+        averages = self.expected_reward(rounds) / rounds
+        if not isinstance(self, RunTrajectory):
+            return run_figure(rounds, averages, (), (), ())
+        most = min(MOST_ROUNDS, self.horizon)
+        first, last = self.arms(0, most), self.arms(max(most, self.horizon - most))
+        return run_figure(rounds, averages, self.names, first, last)
+
+    def __repr__(self) -> str:
+        return f"Trajectory({self._in_words()})"
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import count_bars, snippet
+
+        pulls = count_bars(self.names, self.counts()) if isinstance(self, RunTrajectory) else ""
+        return snippet("Trajectory", self._in_words(), pulls)
+
+    def _in_words(self) -> str:
+        last = self._checkpoints()[-1]
+        reward, switches = self._totals(last)
+        until = f" by round {last:,}" if last < self.horizon else ""
+        played = f"{counted(self.horizon, 'round')}, expected reward {reward:,.1f}{until}"
+        return f"{played}, {switches:,} {'switch' if switches == 1 else 'switches'}"
+
+    def _window(self, start: int, stop: int | None) -> tuple[int, int]:
+        start = checks.whole_number("start", start, 0, self.horizon)
+        stop = self.horizon if stop is None else stop
+        stop = checks.whole_number("stop", stop, start, self.horizon)
+        checks.at_most("stop - start", stop - start, MOST_ROUNDS)
+        return start, stop
+
+    def _check_rounds(self, at: Rounds | None) -> IntArray:
+        rounds = np.asarray(self.horizon if at is None else at)
         if rounds.dtype.kind not in "iu" or (rounds < 0).any() or (rounds > self.horizon).any():
             raise ValueError(
                 f"at must be whole rounds from 0 to {self.horizon}, got {checks.short(at)}"
             )
         return rounds.astype(np.int64)
+
+    @abstractmethod
+    def _checkpoints(self) -> IntArray:
+        """Return some rounds at which totals are known, from 1."""
+
+    @abstractmethod
+    def _whole(self) -> RunTrajectory:
+        """Return all that was played, or say that only totals were kept."""
 
     @abstractmethod
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]: ...
@@ -136,14 +265,19 @@ def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatA
     return rounds * np.float64(gain)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunTrajectory(Trajectory):
-    """All that was played, run-length coded: `pulls[r]` pulls of the cycle with `numbers[r]`."""
+    """All that was played, run-length coded: `pulls[r]` pulls of the cycle with `numbers[r]`.
+
+    `drawn` are the rewards of all rounds if they were kept, else it is empty.
+    """
 
     means: FloatArray
+    names: tuple[str, ...]
     cycles: Cycles
     numbers: Int32Array
     pulls: IntArray
+    drawn: FloatArray
 
     @property
     def horizon(self) -> int:
@@ -152,33 +286,50 @@ class RunTrajectory(Trajectory):
 
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
         checkpoints, places = np.unique(rounds, return_inverse=True)
-        sampler = _Sampler(self.means, checkpoints)
+        sampler = Sampler(self.means, checkpoints)
         sampler.enter(self.cycles, self.numbers, self.pulls)
         return sampler.rewards[places], sampler.switches[places]
+
+    def _checkpoints(self) -> IntArray:
+        return np.unique(np.geomspace(1, self.horizon, CHECKPOINTS).round().astype(np.int64))
+
+    def _whole(self) -> RunTrajectory:
+        return self
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
             "means": self.means,
+            "names": encode_names(self.names),
             "arms": self.cycles.arms,
             "starts": self.cycles.starts,
             "numbers": self.numbers,
             "pulls": self.pulls,
+            "drawn": self.drawn,
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledTrajectory(Trajectory):
     """Totals at some rounds only, in memory that does not grow with the horizon."""
 
     rounds: IntArray
-    rewards: FloatArray
-    switch_counts: IntArray
+    reward_totals: FloatArray
+    switch_totals: IntArray
     played: int
 
     @property
     def horizon(self) -> int:
         """Rounds played."""
         return self.played
+
+    def _checkpoints(self) -> IntArray:
+        return self.rounds[self.rounds > 0] if self.rounds[-1] > 0 else self.rounds
+
+    def _whole(self) -> RunTrajectory:
+        raise ValueError(
+            "a trajectory must be kept whole to tell pulls and rewards, got totals at checkpoints; "
+            "simulate without checkpoints"
+        )
 
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
         places = np.minimum(np.searchsorted(self.rounds, rounds), len(self.rounds) - 1)
@@ -188,103 +339,12 @@ class SampledTrajectory(Trajectory):
                 f"at must be among the checkpoints of the simulation, got {missing[0]}; "
                 "add it to them, or simulate without checkpoints"
             )
-        return self.rewards[places], self.switch_counts[places]
+        return self.reward_totals[places], self.switch_totals[places]
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
             "rounds": self.rounds,
-            "rewards": self.rewards,
-            "switches": self.switch_counts,
+            "rewards": self.reward_totals,
+            "switches": self.switch_totals,
             "played": np.array(self.played),
         }
-
-
-class Recorder:
-    """Takes runs while they are played: keeps them all, or only the totals at checkpoints."""
-
-    def __init__(self, means: FloatArray, checkpoints: IntArray | None) -> None:
-        self.means = means
-        self._cycles: dict[tuple[int, ...], tuple[int, tuple[int, ...]]] = {}
-        self._numbers: list[int] = []
-        self._pulls: list[int] = []
-        self._kept: list[tuple[Int32Array, IntArray]] = []
-        self._sampler = None if checkpoints is None else _Sampler(means, checkpoints)
-
-    def known(self, arms: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
-        """Return the number and the arms of a cycle if it was registered."""
-        return self._cycles.get(arms)
-
-    def register(self, arms: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        """Give a new cycle its number."""
-        return self._cycles.setdefault(arms, (len(self._cycles), arms))
-
-    def append(self, number: int, pulls: int) -> None:
-        """Take a whole number of plays of a cycle, or the last pulls of the run."""
-        if self._numbers and self._numbers[-1] == number:
-            self._pulls[-1] += pulls
-            return
-        if len(self._numbers) == FLUSH:
-            self._flush()
-        self._numbers.append(number)
-        self._pulls.append(pulls)
-
-    def extend(self, numbers: Int32Array, pulls: IntArray) -> None:
-        """Take many runs at once; the arrays may be written to afterwards."""
-        if self._sampler is None:
-            self._kept.append((numbers.copy(), pulls.copy()))
-        else:
-            self._sampler.enter(self._cycle_arrays(), numbers, pulls)
-
-    def trajectory(self) -> Trajectory:
-        """Return what was recorded."""
-        self._flush()
-        if self._sampler is not None:
-            sampler = self._sampler
-            return SampledTrajectory(
-                sampler.checkpoints, sampler.rewards, sampler.switches, sampler.played
-            )
-        numbers, pulls = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        return RunTrajectory(self.means, self._cycle_arrays(), numbers, pulls)
-
-    def _flush(self) -> None:
-        if self._numbers:
-            self.extend(np.array(self._numbers, np.int32), np.array(self._pulls))
-            self._numbers.clear()
-            self._pulls.clear()
-
-    def _cycle_arrays(self) -> Cycles:
-        lengths = [len(arms) for arms in self._cycles]
-        arms = np.array([arm for cycle in self._cycles for arm in cycle])
-        return Cycles(arms, np.cumsum([0, *lengths]))
-
-
-class _Sampler:
-    """The ledger of a run and the totals at its checkpoints."""
-
-    def __init__(self, means: FloatArray, checkpoints: IntArray) -> None:
-        arms, width = means.shape
-        self.means = means
-        self.checkpoints = checkpoints
-        self.rewards = np.zeros(len(checkpoints))
-        self.switches = np.zeros(len(checkpoints), np.int64)
-        self._ledger = Ledger(
-            last=np.full(arms, -width),  # so that every arm starts rested
-            counts=np.zeros((arms, width), np.int64),
-            totals=np.array([0, 0, -1, 0]),
-        )
-
-    @property
-    def played(self) -> int:
-        return int(self._ledger.totals[CLOCK])
-
-    def enter(self, cycles: Cycles, numbers: Int32Array, pulls: IntArray) -> None:
-        account(
-            self.means,
-            cycles,
-            numbers,
-            pulls,
-            self._ledger,
-            self.checkpoints,
-            self.rewards,
-            self.switches,
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -21,9 +22,15 @@ FORMAT = 1
 MAX_BYTES = 2**32
 """Of one array, so that a small file cannot fill the memory."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-RUNS = ("means", "arms", "starts", "numbers", "pulls")
+RUNS = ("means", "names", "arms", "starts", "numbers", "pulls", "drawn")
 SAMPLES = ("rounds", "rewards", "switches", "played")
-DTYPES = {"means": "float64", "rewards": "float64", "numbers": "int32"}
+DTYPES = {
+    "means": "float64",
+    "names": "uint8",
+    "rewards": "float64",
+    "numbers": "int32",
+    "drawn": "float64",
+}
 """Of arrays that do not hold integers of 64 bits."""
 DIMENSIONS = {"means": 2, "played": 0, "format": 0}
 """Of arrays that are no plain lists."""
@@ -56,6 +63,19 @@ def read_arrays(path: Path) -> Arrays:
         raise ValueError(
             f"{path} must be a trajectory's file, got a damaged one: {error}"
         ) from None
+
+
+def encode_names(names: Sequence[str]) -> npt.NDArray[np.uint8]:
+    """Return names as the bytes of a list in JSON."""
+    return np.frombuffer(json.dumps(names).encode(), np.uint8)
+
+
+def decode_names(content: npt.NDArray[np.uint8]) -> tuple[str, ...]:
+    """Return the names that these bytes hold; `Instance` checks that they are names."""
+    try:
+        return tuple(json.loads(content.tobytes()))
+    except (ValueError, TypeError, RecursionError):
+        raise ValueError("names must be a list in JSON, got something else") from None
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
@@ -96,7 +116,7 @@ def _read_array(name: str, file: IO[bytes], size: int) -> npt.NDArray[Any]:
 
 
 def _checked_runs(arrays: Arrays) -> Arrays:
-    means = Instance(arrays["means"]).means
+    means = Instance(arrays["means"], decode_names(arrays["names"])).means
     cycles = len(arrays["starts"]) - 1
     _in_range("arms", arrays["arms"], 0, len(means) - 1)
     _rising("starts", arrays["starts"], 0, len(arrays["arms"]))
@@ -107,6 +127,10 @@ def _checked_runs(arrays: Arrays) -> Arrays:
     _in_range("pulls", arrays["pulls"], 1, checks.LARGEST)
     _same_length(arrays, ("numbers", "pulls"))
     checks.whole_number("the sum of pulls", int(arrays["pulls"].sum(dtype=float)), minimum=1)
+    drawn = arrays["drawn"]
+    if drawn.size not in (0, arrays["pulls"].sum()):
+        raise ValueError(f"drawn must be one a round, or none, got {drawn.size:,}")
+    checks.shares("drawn", drawn, lambda place: f"in round {place + 1}")
     return {**arrays, "means": means}
 
 

@@ -11,18 +11,21 @@ import numpy as np
 from learner_contract import INSTANCE, MAKERS
 
 from fallow import Trajectory, simulate
+from fallow.trajectory import RunTrajectory
+from fallow.trajectory_file import RUNS, SAMPLES
 from fuzzing import hostile
 
-NAMES = ("means", "arms", "starts", "numbers", "pulls", "rounds", "rewards", "switches", "played")
+NAMES = (*RUNS, *SAMPLES)
 
 
 @lru_cache
 def arrays_of(folder: Path) -> list[dict[str, Any]]:
-    """Return the arrays of some trajectories of both kinds."""
+    """Return the arrays of some trajectories of both kinds, with and without rewards."""
     found = []
+    ways: tuple[dict[str, Any], ...] = ({}, {"keep_rewards": True}, {"checkpoints": [0, 1, 5, 100]})
     for name in ("low-switch", "rotation", "ranking-ucb", "ucb1"):
-        for checkpoints in (None, [0, 1, 5, 100]):
-            run = simulate(INSTANCE, MAKERS[name](), 300, seed=1, checkpoints=checkpoints)
+        for way in ways:
+            run = simulate(INSTANCE, MAKERS[name](), 300, seed=1, **way)
             run.save(folder / "valid.npz")
             with np.load(folder / "valid.npz") as file:
                 found.append(dict(file))
@@ -60,6 +63,9 @@ def case(generator: Random, folder: Path) -> str:
         at = run.rounds.tolist()
     run.expected_reward(at)
     run.switches(at)
+    run._repr_html_()
+    if isinstance(run, RunTrajectory):
+        run.arms(0, min(9, run.horizon))
     run.save(path)
     Trajectory.load(path)
     return "read"
@@ -74,10 +80,10 @@ def _changed(array: Any, generator: Random) -> Any:
         try:
             changed.flat[place] = generator.choice((*hostile.NUMBERS, changed.flat[place] + 1))
         except (OverflowError, ValueError):
-            changed.flat[place] = -1
+            changed.flat[place] = np.array(-1).astype(array.dtype)
         return changed
     if kind < 0.7:
-        return array[: generator.randrange(len(array))] if array.ndim else array
+        return array[: generator.randrange(len(array))] if array.size and array.ndim else array
     if kind < 0.8:
         dtype = generator.choice(("float32", ">i8", "int8", "U3", "complex64", "M8[s]"))
         return array.astype(dtype)

@@ -2,7 +2,7 @@
 
 import sys
 
-from fallow.extras import needed_by
+from fallow.extras import EXTRAS, needed_by
 
 try:
     with needed_by("the command line"):
@@ -13,6 +13,7 @@ try:
             catalog,
             design,
             evaluate,
+            explore,
             fit,
             plan,
             replay,
@@ -25,9 +26,10 @@ try:
         from fallow.cli.terminal import replace_unprintable, say_when_compiling
         from fallow.signals import Ended, end_at_signals, end_process
 except ModuleNotFoundError as error:
-    if error.name not in ("rich", "typer"):
+    if error.name not in EXTRAS:
         raise
-    sys.exit(f"fallow: {error}")
+    print(f"fallow: {error}", file=sys.stderr)
+    sys.exit(2)
 
 
 def main() -> None:
@@ -54,6 +56,7 @@ __all__ = [
     "catalog",
     "design",
     "evaluate",
+    "explore",
     "fit",
     "main",
     "plan",

@@ -118,7 +118,7 @@ def _cooldowns(rules: Rules) -> dict[str, int]:
 
 
 def _draw(instance: Instance, advice: Advice, out: Path) -> None:
-    from fallow.figures import bars_and_dots_figure, image
+    from fallow.drawing.figures import bars_and_dots_figure, image
     from fallow.files import write_whole
 
     own = {name: gap for name, gap in zip(instance.names, advice.cooldowns, strict=True) if gap}

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+import fallow
 from fallow.cli.terminal import print_error
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -13,9 +14,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # slow to import, and seldom needed
-
-        print(f"fallow {version('fallow')}")
+        print(f"fallow {fallow.__version__}")
         raise typer.Exit
 
 

@@ -40,7 +40,6 @@ from fallow.logs import CannotSay, Fit, Value, fit, plan_and_value, rest_matters
 from fallow.logs.report import Findings, report_page
 from fallow.logs.words import (
     caution_in_words,
-    counted,
     doubt_in_words,
     drop_in_words,
     gain_in_words,
@@ -51,7 +50,7 @@ from fallow.logs.words import (
     time_in_words,
     verdict_in_words,
 )
-from fallow.text import span_in_words, visible
+from fallow.text import counted, span_in_words, visible
 
 PICTURES = ("svg", "png", "pdf")
 MOST_ARMS = 30
@@ -122,7 +121,7 @@ def fit_command(
         if save is not None:
             found.fit.instance.save(save)
         if plot is not None:
-            from fallow.figures import image
+            from fallow.drawing.figures import image
 
             write_whole(plot, image(found.fit.plot, plot.suffix.removeprefix(".")))
         if report is not None:
@@ -227,7 +226,7 @@ def _document(found: Findings) -> Any:
             "counts": log.counts,
             "recovery": [{**arm.recovery._asdict(), "plays": arm.plays} for arm in found.arms()],
             "table": found.fit.table.to_dicts(),
-            "plan": {**vars(planned), "names": [log.names[arm] for arm in planned.cycle]},
+            "plan": vars(planned),
             "value": value_document(found.value),
         }
     )

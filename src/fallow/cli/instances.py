@@ -12,14 +12,11 @@ from fallow import Instance, catalog, checks
 from fallow.toml import MAX_BYTES
 from fallow.user_code import is_user_code, load
 
-InstanceArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A name from `fallow catalog`, a TOML file, - for TOML on standard input, or your own "
-        "function as module:name.",
-        metavar="INSTANCE",
-    ),
-]
+INSTANCE_HELP = (
+    "A name from `fallow catalog`, a TOML file, - for TOML on standard input, or your own function "
+    "as module:name."
+)
+InstanceArgument = Annotated[str, typer.Argument(help=INSTANCE_HELP, metavar="INSTANCE")]
 ParametersArgument = Annotated[
     list[str] | None,
     typer.Argument(help="Parameters of a catalog name, such as seed=3.", metavar="[KEY=VALUE]..."),

@@ -18,6 +18,7 @@ from fallow import Instance, Plan, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
 from fallow.cli.schedule import plan_rounds
+from fallow.drawing.colours import colour_of, ink_on
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
 from fallow.planners.groups import EFFORT
@@ -27,8 +28,6 @@ from fallow.text import visible
 
 METHODS = (*HEURISTICS, "improved", "optimal")
 SYMBOLS = digits + ascii_letters
-# Okabe and Ito's colours, which stay distinct for colour-blind readers.
-COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
 LONGEST_CYCLE_SHOWN = 24
 
 
@@ -135,7 +134,7 @@ def _rows(
             share_of_upper_bound=_share(plan.gain, bound),
             share_of_optimum=None if optimum is None else _share(plan.gain, optimum),
             cycle=plan.cycle,
-            names=tuple(instance.names[arm] for arm in plan.cycle),
+            names=plan.names,
         )
         for method, plan in plans.items()
     ]
@@ -216,4 +215,5 @@ def _legend(names: Sequence[str], symbols: Mapping[int, str]) -> Text:
 
 
 def _style(arm: int) -> str:
-    return f"black on {COLOURS[arm % len(COLOURS)]}"
+    colour = colour_of(arm)
+    return f"{ink_on(colour)} on {colour}"

@@ -159,7 +159,7 @@ def figure_command(folders: FoldersArgument) -> None:
 
 def draw_figures(spec: "Spec", curves: "Sequence[Curve]", folder: Path) -> None:
     """Draw the figure of a study in its folder."""
-    from fallow.figures import image
+    from fallow.drawing.figures import image
     from fallow.files import write_whole
     from fallow.studies.draw import draw
 

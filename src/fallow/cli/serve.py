@@ -9,7 +9,6 @@ import typer
 from fallow import checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.terminal import print_line
-from fallow.extras import needed_by
 
 PORT = 8321
 
@@ -38,15 +37,18 @@ def serve_command(
 ) -> None:
     """Serve campaigns over HTTP: decisions, feedback, and a page to watch them."""
     with user_mistakes():
-        with needed_by("serve"):
-            from fallow.live.service.serve import Place, serve
-            from fallow.live.service.tokens import ADMIN, HOW, Token, read_tokens
-            from fallow.live.stores import StoreError, open_store
+        from fallow.live.service.listen import Place  # slow to import, and needs an extra
+        from fallow.live.service.serve import serve
+        from fallow.live.service.tokens import ADMIN, HOW, Token, read_tokens
+        from fallow.live.stores import StoreError, open_store
+
         checks.not_negative("--rate", rate)
         place = Place(host, port, cert, key)
         if not demo and (store is None or token_file is None):
+            missing = "--token-file" if store is not None else "--store"
             raise ValueError(
-                f"--store and --token-file must be given, or --demo, got neither; for tokens, {HOW}"
+                f"--store and --token-file must be given, or --demo, got no {missing}; "
+                f"for tokens, {HOW}"
             )
         fragment = ""
         if token_file is not None:

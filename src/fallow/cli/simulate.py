@@ -214,7 +214,7 @@ def _files(
     """Return how each file is made, by its name."""
 
     def curves(kind: str) -> bytes:
-        from fallow.figures import Panel, curve_figure, image
+        from fallow.drawing.figures import Panel, curve_figure, image
 
         estimates = {
             name: estimate(result.regret(name, switching_cost=switching_cost))

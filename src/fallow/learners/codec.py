@@ -60,12 +60,22 @@ class SavedLearner:
         return parameters
 
     def __repr__(self) -> str:
-        written = {
-            name: value.__name__ if isinstance(value, type) else repr(value)
+        given = ", ".join(f"{name}={value}" for name, value in self._written().items())
+        return f"{type(self).__name__}({given})"
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import number_table, snippet
+
+        rows = {name: [value] for name, value in self._written().items()}
+        words = (type(self).__doc__ or "A learner.").partition("\n")[0]
+        return snippet(type(self).__name__, words, number_table(["argument", "value"], rows))
+
+    def _written(self) -> dict[str, str]:
+        """Return the arguments as they are written, those that are long cut."""
+        return {
+            name: value.__name__ if isinstance(value, type) else checks.short(value)
             for name, value in self.parameters().items()
         }
-        given = ", ".join(f"{name}={value}" for name, value in written.items())
-        return f"{type(self).__name__}({given})"
 
     def state(self) -> dict[str, Any]:
         """Return all that `from_state` needs to go on from here, as plain JSON values.

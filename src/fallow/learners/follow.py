@@ -24,6 +24,10 @@ class Follow(CheckedLearner):
         if not isinstance(plan, Plan):
             raise ValueError(f"plan must be a Plan, as planners return, got {checks.short(plan)}")
         cycle = tuple(checks.whole_numbers("plan.cycle", plan.cycle, minimum=0))
+        if type(plan.names) is not tuple or len(plan.names) != len(cycle):
+            raise ValueError(f"plan.names must be one a pull, got {checks.short(plan.names)}")
+        for name in plan.names:
+            checks.text("plan.names", name, longest=checks.MAX_NAME)
         checks.not_negative("plan.gain", plan.gain)
         checks.not_negative("plan.upper_bound", plan.upper_bound)
         checks.text("plan.method", plan.method)

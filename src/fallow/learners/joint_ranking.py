@@ -45,7 +45,7 @@ class JointRanking(CheckedLearner):
     Notes
     -----
     The level and the ties were chosen on `catalog.figure2`, `figure3` and `random_geometric` with
-    seed 1000; results in `docs/benchmarks.md` have seed 1.
+    seed 1000; results in `docs/explanation/benchmarks.md` have seed 1.
 
     Examples
     --------

@@ -41,8 +41,8 @@ class LowSwitch(RankingLearner):
         What becomes of a stage that the horizon would cut. "race" begins it, as the text has it;
         "commit" gives the rounds that are left to the best policy of the last full stage. Theorem 3
         holds for both: with r* in the race and averages within C_{s-1} of their gains, that policy
-        loses at most 2 C_{s-1} a round, where the proof allows 4 C_{s-1} (docs/learners.md has the
-        whole argument). A first stage is always begun.
+        loses at most 2 C_{s-1} a round, where the proof allows 4 C_{s-1}
+        (docs/explanation/learners.md has the whole argument). A first stage is always begun.
 
     Attributes
     ----------

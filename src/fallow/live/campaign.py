@@ -32,6 +32,7 @@ from fallow.planners.cycle import Plan
 from fallow.planners.plan import plan
 from fallow.planners.schedule import Schedule, schedule
 from fallow.rules import Rules
+from fallow.text import counted
 
 if TYPE_CHECKING:
     from fallow.frames import DataFrame
@@ -126,9 +127,7 @@ class Campaign:
                     raise ValueError("max_delay must be given with arms, got None")
                 given = {} if rules is None else rules
                 ruled = given if isinstance(given, Rules) else Rules.from_document(given)
-                settings = Settings(
-                    tuple(arms), max_delay, clock, default_reward, wait, explore, ruled
-                )
+                settings = Settings(arms, max_delay, clock, default_reward, wait, explore, ruled)
                 record, _ = make_campaign(kept, name, settings)
             desk = Desk(name, load_state(kept, record))
         except BaseException:
@@ -202,6 +201,7 @@ class Campaign:
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
+            self._pass_time()
             view = self._desk.state.view()
             shown = self._desk.shown(user, self._now())
         return schedule(Policy(view).expected, rounds, since=shown)
@@ -209,9 +209,11 @@ class Campaign:
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
 
-        Propensities are there if `explore` is above 0. Default rewards are left out.
+        Propensities are there if `explore` is above 0. A default reward counts until feedback
+        comes.
         """
         with self._lock:
+            self._pass_time()
             events = list(self._store.read(self._number))
         return log_of(self._desk.state.settings, self._desk.state.arms, events)
 
@@ -234,14 +236,30 @@ class Campaign:
         self.close()
 
     def __repr__(self) -> str:
+        return f"Campaign({self._desk.name!r}, {self._in_words()})"
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import heat_map, snippet
+
+        view = self._view()
+        belief = Belief.of(view)
+        delays = [*map(str, range(1, view.counts.shape[1])), "rested"]
+        words = f"{self._in_words()}: reward that is believed, by delay"
+        shown = heat_map(view.arms, delays, belief.means)
+        return snippet(f"Campaign {self._desk.name}", words, shown)
+
+    def _in_words(self) -> str:
         state = self._desk.state
-        return (
-            f"Campaign({self._desk.name!r}, {state.retired.count(False):,} arms, "
-            f"{len(state.users):,} users, {len(state.numbers):,} decisions)"
+        sizes = (
+            (state.retired.count(False), "arm"),
+            (len(state.users), "user"),
+            (len(state.numbers), "decision"),
         )
+        return ", ".join(counted(count, word) for count, word in sizes)
 
     def _view(self) -> View:
         with self._lock:
+            self._pass_time()
             return self._desk.state.view()
 
     def _do(self, request: Callable[[], Event | None]) -> str:

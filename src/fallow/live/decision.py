@@ -41,10 +41,13 @@ class Decision(NamedTuple):
     @property
     def reason(self) -> str:
         """What is known of this arm at this delay, in words."""
-        return (
+        text = (
             f"believed to pay {self.expected:.3f} ({self.low:.3f} to {self.high:.3f}) after "
-            f"{self.rewards:,} rewards; it might well pay {self.optimistic:.3f}"
+            f"{self.rewards:,} rewards"
         )
+        if self.optimistic > self.expected:  # not where many decisions wait for theirs
+            text += f"; it might well pay {self.optimistic:.3f}"
+        return text
 
 
 def decision_id(campaign: str, number: int) -> str:

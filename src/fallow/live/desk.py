@@ -72,17 +72,17 @@ class Desk:
         made = len(self.state.numbers)
         return self._due_at is not None and made - self._due_at > max(PATIENCE, STALE * made)
 
-    def apply(self, number: int, event: Event) -> None:
-        """Take in an event that was kept."""
+    def apply(self, number: int, event: Event) -> int:
+        """Take in an event that was kept; return the place of its decision, -1 if none."""
         state = self.state
-        state.apply(number, event)
-        if event.kind in (DECISION, FEEDBACK, DEFAULT):
-            place = -1 if event.ref is None else state.place(event.ref)
-            cell = state.arm[place], state.column[place]
-            if self._due_at is None and self.policy.is_due(state, cell):
-                self._due_at = len(state.numbers)
-        elif event.kind in (ARM, RETIRE):
+        place = state.apply(number, event)
+        if event.kind in (ARM, RETIRE):
             self.plan_now()
+        elif self._due_at is None and self.policy.is_due(
+            state, state.arm[place], state.column[place]
+        ):
+            self._due_at = len(state.numbers)
+        return place
 
     def plan_now(self) -> None:
         """Make a new policy, and decide by it."""
@@ -130,7 +130,8 @@ class Desk:
             if draw < explore:
                 arm = allowed[int(draw / explore * len(allowed))]
             propensity = explore / len(allowed) + (1 - explore) * (arm == chosen)
-        column = columns.get(arm, state.settings.columns - 1)
+        rested = state.settings.columns - 1
+        column = min(columns.get(arm, rested), rested)
         return Event(
             DECISION,
             now,
@@ -266,30 +267,24 @@ class Desk:
 
     def _past(self, user: str, now: float, chooser: Chooser) -> tuple[Ages, dict[int, int]]:
         """Return the past of a user as a chooser sees it, and delays by arm, counted from 0."""
+        state, length = self.state, self.policy.clockwork.round_length
         reach, span = chooser.reach, chooser.reach + 1
         codes: list[int] = []
         columns: dict[int, int] = {}
-        for arm, age, column in self._shown_to(user, now):
+        for age, place in enumerate(islice(state.recent(user), MOST_STEPS if length else None), 1):
+            column = age - 1
+            if length:
+                elapsed = max(now - state.at[place], 0.0)
+                age, column = int(elapsed / length) + 1, self._column(elapsed)
             if age > reach:
                 break
+            arm = state.arm[place]
             if arm not in columns:
                 columns[arm] = column
             elif not chooser.counts_all_pulls:
                 continue
             codes.append(arm * span + age)
         return tuple(codes), columns
-
-    def _shown_to(self, user: str, now: float) -> Iterator[tuple[int, int, int]]:
-        """Yield what a user was shown, latest first: arm, rounds of the plan ago, and delay."""
-        state, length = self.state, self.policy.clockwork.round_length
-        last = state.settings.columns - 1
-        if not length:
-            for age, place in enumerate(state.recent(user), 1):
-                yield state.arm[place], age, min(age - 1, last)
-        else:
-            for place in islice(state.recent(user), MOST_STEPS):
-                elapsed = max(now - state.at[place], 0.0)
-                yield state.arm[place], int(elapsed / length) + 1, self._column(elapsed)
 
     def _cooldowns_in_seconds(self) -> dict[int, float]:
         """Return after how many seconds an arm may be shown again, where delays are seconds."""
@@ -316,7 +311,8 @@ class Desk:
             wait = min(resting[arm] for arm in arms)
             raise ConflictError(
                 "the cool-downs must leave an arm for a decision, got none for "
-                f"{checks.short(user)} now; ask again in {wait:.3g} s"
+                f"{checks.short(user)} now; ask again in {wait:.3g} s",
+                retry_after=wait,
             )
         return allowed
 

@@ -9,4 +9,14 @@ class UnknownError(LookupError):
 
 
 class ConflictError(ValueError):
-    """What is asked contradicts what was said before, or the rules leave no arm."""
+    """What is asked contradicts what was said before, or the rules leave no arm.
+
+    Attributes
+    ----------
+    retry_after
+        Seconds after which the same request may succeed, where cool-downs leave no arm; else None.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

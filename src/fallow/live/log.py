@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fallow.live.events import CANCEL, DECISION, FEEDBACK, Event
+from fallow.live.events import CANCEL, DECISION, DEFAULT, FEEDBACK, Event
 from fallow.live.settings import Settings
 from fallow.logs.log import Log
 
@@ -22,7 +22,7 @@ def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, 
         if event.kind == DECISION:
             when = number if settings.clock == "rounds" else event.at
             shown[number] = [event.user, when, event.arm, np.nan, event.propensity]
-        elif event.kind == FEEDBACK and ref in shown:
+        elif event.kind in (FEEDBACK, DEFAULT) and ref in shown:
             shown[ref][3] = event.reward
         elif event.kind == CANCEL:
             shown.pop(ref, None)

@@ -136,16 +136,16 @@ class Policy:
         self.curious = chooser(self.belief.indices)
         self.content = chooser(self.belief.means)
 
-    def is_due(self, state: State, cell: tuple[int, int]) -> bool:
+    def is_due(self, state: State, arm: int, column: int) -> bool:
         """Tell whether decisions or rewards of a cell have grown so much that a new one is due."""
-        arm, column = cell
         known = state.counts[arm][column]
-        return bool(
-            known >= self._known_until[cell]
-            or known + state.waiting[arm][column] >= self._shown_until[cell]
+        return (
+            known >= self._known_until[arm][column]
+            or known + state.waiting[arm][column] >= self._shown_until[arm][column]
         )
 
 
-def _grown(counts: IntArray) -> IntArray:
-    grown: IntArray = np.ceil(counts * (1 + GROWTH) + 0.5).astype(np.int64)
+def _grown(counts: IntArray) -> list[list[int]]:
+    """Return how far cells grow until a new table is due; as lists, for one cell at a time."""
+    grown: list[list[int]] = np.ceil(counts * (1 + GROWTH) + 0.5).astype(np.int64).tolist()
     return grown

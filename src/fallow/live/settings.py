@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -54,7 +54,7 @@ class Settings:
         What all decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
     """
 
-    arms: tuple[str, ...]
+    arms: Sequence[str]
     max_delay: float
     clock: str = "rounds"
     default_reward: float | None = None

@@ -7,7 +7,8 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import NamedTuple
 from zlib import crc32
 
@@ -99,17 +100,17 @@ class State:
         for name in settings.arms:
             self._add_arm(name)
 
-    def apply(self, number: int, event: Event) -> None:
-        """Take in the next event."""
+    def apply(self, number: int, event: Event) -> int:
+        """Take in the next event; return the place of the decision that it is about, -1 if none."""
         self.head = number
         kind = event.kind
         self.kinds[kind] += 1
+        place = self.place(event.ref)
         if kind == DECISION:
-            self._decide(number, event)
+            place = self._decide(number, event)
         elif kind in (FEEDBACK, DEFAULT):
-            self._close(self.place(event.ref), event)
+            self._close(place, event)
         elif kind in (CANCEL, EXPIRE):
-            place = self.place(event.ref)
             self._open_again(place)
             self.waiting[self.arm[place]][self.column[place]] -= 1
             self.status[place] = CANCELLED if kind == CANCEL else EXPIRED
@@ -117,6 +118,7 @@ class State:
             self._add_arm(event.arm or "")
         elif kind == RETIRE:
             self.retired[self.places[event.arm or ""]] = True
+        return place
 
     def place(self, number: int | None) -> int:
         """Return the place of the decision with a number, -1 if there is none."""
@@ -169,7 +171,7 @@ class State:
             self.pace,
         )
 
-    def _decide(self, number: int, event: Event) -> None:
+    def _decide(self, number: int, event: Event) -> int:
         _, at, _, user, name, delay, _, _, expected, key = event
         assert user is not None
         assert name is not None
@@ -197,6 +199,7 @@ class State:
         self.reward.append(math.nan)
         self.status.append(OPEN)
         self.waiting[arm][column] += 1
+        return place
 
     def _close(self, place: int, event: Event) -> None:
         assert event.reward is not None
@@ -230,18 +233,31 @@ class State:
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes, the same for the same events: a line of JSON, then arrays."""
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], bytes]:
+        """Return what makes the state of this moment into bytes, in any thread, while it goes on.
+
+        Only what may change is copied at once, which takes a tenth of the time of the whole.
+        """
         header = {
             "settings": self.settings.document(),
             "users": list(self.users),
             "keys": list(self.keys),
             "decisions": len(self.numbers),
-            **{name: getattr(self, name) for name in PLAIN},
+            **{name: deepcopy(getattr(self, name)) for name in PLAIN},
         }
-        line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
         latest = array("q", self.users.values()), array("q", self.keys.values())
-        columns = (getattr(self, name) for name in COLUMNS)
-        content = b"".join((line, *latest, *columns))
-        return FORMAT + crc32(content).to_bytes(4) + content
+        fixed = [getattr(self, name) for name in FIXED]  # they only grow
+        changing = [getattr(self, name)[:] for name in CHANGING]
+
+        def make() -> bytes:
+            line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
+            columns = (column[: header["decisions"]] for column in fixed)
+            content = b"".join((line, *latest, *columns, *changing))
+            return FORMAT + crc32(content).to_bytes(4) + content
+
+        return make
 
     @classmethod
     def from_bytes(cls, content: bytes) -> State:
@@ -273,11 +289,12 @@ class State:
         for name in ("users", "keys"):
             names = header[name]
             setattr(state, name, dict(zip(names, take("q", len(names)), strict=True)))
-        for name in COLUMNS:
+        for name in FIXED + CHANGING:
             code = getattr(state, name).typecode
             setattr(state, name, take(code, header["decisions"]))
         return state
 
 
 PLAIN = ("arms", "retired", "kinds", "head", "counts", "sums", "waiting", "gaps")
-COLUMNS = ("numbers", "arm", "column", "previous", "turn", "at", "expected", "reward", "status")
+FIXED = ("numbers", "arm", "column", "previous", "turn", "at", "expected")
+CHANGING = ("reward", "status")

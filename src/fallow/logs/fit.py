@@ -16,6 +16,7 @@ from fallow.intervals import LEVEL
 from fallow.logs.evidence import ALIKE, NORMAL, Cells, Evidence, Interval
 from fallow.logs.log import Log
 from fallow.logs.tables import Tables
+from fallow.text import counted, span_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,8 +147,19 @@ class Fit:
         return Interval(float(1 - first / rested), drop - half_width, drop + half_width)
 
     def plot(self) -> Figure:
-        """Draw the recovery of each arm with its intervals (extra `plot`)."""
-        from fallow.figures import recovery_figure
+        """Draw the recovery of each arm with its intervals (extra `plot`).
+
+        Of more than 12 arms those with the most plays.
+
+        Examples
+        --------
+        >>> from fallow import catalog
+        >>> from fallow.logs import simulate_log
+        >>> found = fit(simulate_log(catalog.figure3(), users=50, rounds=20))
+        >>> [panel.get_title() for panel in found.plot().axes]
+        ['0, 503 plays', '1, 497 plays']
+        """
+        from fallow.drawing.figures import recovery_figure
 
         return recovery_figure(
             self.instance.names,
@@ -160,8 +172,19 @@ class Fit:
         )
 
     def __repr__(self) -> str:
+        return f"Fit({self._in_words()})"
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import heat_map, snippet
+
+        unit = self._evidence.log.unit
+        delays = [*(span_in_words(span, unit, brief=True) for span in self.spans[:-1]), "rested"]
+        words = f"{self._in_words()}: fitted reward by delay"
+        return snippet("Fit", words, heat_map(self.instance.names, delays, self.means))
+
+    def _in_words(self) -> str:
         arms, delays = self.means.shape
-        return f"Fit({arms:,} arms, delays up to {delays - 1:,})"
+        return f"{counted(arms, 'arm')}, delays up to {delays - 1:,}"
 
 
 def fit(log: Log, round_length: float | None = None) -> Fit:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from fallow.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from fallow.frames import frame
 from fallow.kernels.plays import follow_plays
 from fallow.logs.clock import pace, round_edges, rounds, time_edges, time_spans
 from fallow.logs.columns import Values, names_of, numbers_of, times_of
 from fallow.logs.read import read_rows
 from fallow.logs.rows import Rows
 from fallow.logs.settings import Settings
+from fallow.text import counted
+
+if TYPE_CHECKING:
+    from fallow.frames import DataFrame
 
 COLUMNS = ("arms", "rewards", "delays", "gaps", "windows", "whole", "propensity", "propensities")
 """What a log holds by play."""
@@ -89,7 +95,7 @@ class Log:
     >>> log = Log(user=["ann"] * 4, time=[1, 2, 3, 4], arm=["hymn", "waltz", "hymn", "hymn"],
     ...           reward=[1, 0, 1, 0], max_delay=2)
     >>> log
-    Log(4 plays, 1 users, 2 arms, delays up to 2)
+    Log(4 plays, 1 user, 2 arms, delays up to 2)
     >>> log.delays
     array([0, 0, 2, 1], dtype=int32)
     >>> log.counts.unknown
@@ -168,7 +174,7 @@ class Log:
         ...     path = Path(folder, "plays.csv")
         ...     _ = path.write_text("who,at,song,liked\nann,1,hymn,1\nann,2,waltz,0\n")
         ...     Log.read(path, user="who", time="at", arm="song", reward="liked")
-        Log(2 plays, 1 users, 2 arms, delays up to 1)
+        Log(2 plays, 1 user, 2 arms, delays up to 1)
         """
         settings = Settings(max_delay, clock, arms, scale, from_start, random)
         settings.check_sources(propensity, propensities)
@@ -236,7 +242,7 @@ class Log:
         --------
         >>> log = Log(user=[1, 2, 2], time=[1, 1, 2], arm=[0, 0, 0], reward=[0, 1, 1])
         >>> log.part(np.array([1]))
-        Log(2 plays, 1 users, 1 arms, delays up to 1)
+        Log(2 plays, 1 user, 1 arm, delays up to 1)
         """
         lengths = np.diff(self.starts)
         chosen = np.zeros(self.users, bool)
@@ -250,6 +256,29 @@ class Log:
         part.shares = np.bincount(part.arms, minlength=len(self.names)) / part.plays
         return part
 
+    def frame(self) -> DataFrame:
+        """Return one row a play as a polars frame (extra `data`), users and plays in order.
+
+        Users are counted from 0. A reward that is not known is NaN, and a delay that is not known
+        is 0. Propensities are there where they are known. Its method `to_pandas` needs the extra
+        `pandas`.
+
+        Examples
+        --------
+        >>> log = Log(user=["ann", "ann"], time=[1, 2], arm=["hymn", "hymn"], reward=[1, 0])
+        >>> log.frame().rows()
+        [(0, 'hymn', 0, 1.0), (0, 'hymn', 1, 0.0)]
+        """
+        columns: dict[str, npt.ArrayLike] = {
+            "user": np.repeat(np.arange(self.users), np.diff(self.starts)),
+            "arm": np.array(self.names)[self.arms],
+            "delay": self.delays,
+            "reward": self.rewards,
+        }
+        if self.propensity is not None:
+            columns["propensity"] = self.propensity
+        return frame(columns)
+
     @property
     def plays(self) -> int:
         """The number of plays."""
@@ -261,7 +290,6 @@ class Log:
         return self.starts.size - 1
 
     def __repr__(self) -> str:
-        return (
-            f"Log({self.plays:,} plays, {self.users:,} users, {len(self.names):,} arms, "
-            f"delays up to {self.max_delay:,})"
-        )
+        sizes = (self.plays, "play"), (self.users, "user"), (len(self.names), "arm")
+        found = ", ".join(counted(count, word) for count, word in sizes)
+        return f"Log({found}, delays up to {self.max_delay:,})"

@@ -77,7 +77,11 @@ def _collect(path: Path, columns: Mapping[str, str]) -> DataFrame:
     """Return columns by what they hold, those of users and arms as categories."""
     import polars
 
-    lazy = _plays(_scan(path, columns))
+    lazy = _scan(path, columns)
+    if set(lazy.collect_schema()) >= EVENT:
+        lazy = _plays(lazy)
+        if "propensity" in lazy.collect_schema():
+            columns = {"propensity": "propensity", **columns}
     schema = lazy.collect_schema()
     header = schema.names()
     if path.suffix == ".csv" and len(header) == 1 and re.search("[;\t|]", header[0]):
@@ -122,13 +126,12 @@ def _scan(path: Path, columns: Mapping[str, str]) -> LazyFrame:
 
 
 def _plays(lazy: LazyFrame) -> LazyFrame:
-    """Return one row a play, where rows are the events of a live campaign: see docs/http.md."""
+    """Return one row a play from the events of a live campaign; the latest reward counts."""
     import polars
 
-    if not set(lazy.collect_schema()) >= EVENT:
-        return lazy
     kind = polars.col("kind")
-    rewards = lazy.filter(kind == "feedback").select("id", "reward")
+    rewarded = lazy.filter(kind.is_in(["feedback", "default"])).sort("seq")
+    rewards = rewarded.unique("id", keep="last").select("id", "reward")
     cancelled = lazy.filter(kind == "cancel").select("id")
     shown = lazy.filter(kind == "decision").drop("reward").join(cancelled, on="id", how="anti")
     plays = shown.join(rewards, on="id", how="left")

@@ -1,7 +1,6 @@
 """What a log tells on one page, for people who decide and never heard of bandits."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import NamedTuple
@@ -9,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fallow.arrays import FloatArray
+from fallow.drawing.colours import colour_of
+from fallow.drawing.html import text as _text
 from fallow.logs.evidence import FEWEST, Interval
 from fallow.logs.fit import Fit, Recovery
 from fallow.logs.log import Log
@@ -17,7 +18,6 @@ from fallow.logs.support import CannotSay
 from fallow.logs.value import Value
 from fallow.logs.words import (
     caution_in_words,
-    counted,
     doubt_in_words,
     drop_in_words,
     gain_in_words,
@@ -29,7 +29,7 @@ from fallow.logs.words import (
     verdict_in_words,
 )
 from fallow.planners.cycle import Plan
-from fallow.text import span_in_words, visible
+from fallow.text import counted, span_in_words
 
 MOST_ARMS = 30
 """Options in a table."""
@@ -37,8 +37,6 @@ MOST_PANELS = 12
 """Options whose recovery is drawn."""
 MOST_PLAYS = 48
 """Plays of the rotation that are shown."""
-# Okabe and Ito's colours, which stay distinct for colour-blind readers.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 
 
 CANNOT_SAY: Answer = "cannot say"
@@ -110,10 +108,6 @@ def report_page(found: Findings, title: str) -> str:
     }
     template = files("fallow.logs").joinpath("report.html").read_text(encoding="utf-8")
     return Template(template).substitute(page)
-
-
-def _text(text: str) -> str:
-    return escape(visible(text))
 
 
 def _items(lines: Iterable[str]) -> str:
@@ -240,7 +234,7 @@ def _bar(share: float) -> str:
 
 
 def _chip(name: str, arm: int) -> str:
-    return f'<li style="--colour: {COLOURS[arm % len(COLOURS)]}">{_text(name)}</li>'
+    return f'<li style="--colour: {colour_of(arm)}">{_text(name)}</li>'
 
 
 def _shares(found: Findings) -> list[str]:
@@ -310,6 +304,6 @@ def _panel(found: Findings, arm: int, heard: FloatArray, low: float, high: float
         f'<text class="label" x="{LEFT - 4}" y="{BOTTOM}" text-anchor="end">{low:.2f}</text>'
         f'<text class="label" x="{LEFT}" y="{BOTTOM + 14}">{_text(first_label)}</text>{middle}'
         f'<text class="label" x="{RIGHT}" y="{BOTTOM + 14}" text-anchor="end">rested</text>'
-        f'{dots}<polyline class="line" points="{line}"/></svg>'
+        f'{dots}<polyline class="line" stroke="{colour_of(arm)}" points="{line}"/></svg>'
         f"<figcaption>{_text(name)}</figcaption></figure>"
     )

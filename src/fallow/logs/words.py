@@ -7,7 +7,7 @@ from fallow.logs.log import Log
 from fallow.logs.rest import Verdict
 from fallow.logs.support import CannotSay
 from fallow.logs.value import Value
-from fallow.text import span_in_words
+from fallow.text import counted, span_in_words
 
 FOUND = {
     "missing": "without a user, a time or an arm; left out",
@@ -65,7 +65,7 @@ def doubt_in_words(log: Log) -> str:
     if not many:
         return ""
     found = [f"{100 * share:.0f} % of the rows {SUSPECT[name]}" for name, share in many.items()]
-    coarse = " Times that are too coarse do this too: see docs/logs.md, coarse clocks."
+    coarse = " Times that are too coarse do this too: see docs/guides/logs.md, coarse clocks."
     return (
         f"{', '.join(found)}: are user, time and arm the right columns?"
         f"{coarse if many.keys() != {'missing'} else ''}"
@@ -103,11 +103,6 @@ def round_in_words(log: Log, round_length: float | None) -> str:
         length = span_in_words(log.pace, log.unit)
         return f"A round is {length}: the median time between two plays of a user."
     return f"A round is {span_in_words(round_length, log.unit)}, as was asked for."
-
-
-def counted(count: int, word: str) -> str:
-    """Return a number of things."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def verdict_in_words(verdict: Verdict, unit: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,16 @@ from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.feasible import broken_rules
 from fallow.planners.relaxed import relaxed
+from fallow.text import first_names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_NAMES = 6
+"""Pulls that a plan or a schedule names in a line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A cycle of arms to repeat for ever, with its certificate.
 
@@ -27,15 +35,24 @@ class Plan:
     ----------
     cycle
         Arms in the order in which they are pulled, counted from 0.
+    names
+        Their names, in the same order.
     gain
         Average expected reward per round of the repeated cycle.
     upper_bound
         What no policy's average can exceed.
     method
         The planner that found the cycle.
+
+    Examples
+    --------
+    >>> from fallow import plan
+    >>> plan(Instance.blocking([1, 0.5], delays=[1, 1], names=["hymn", "waltz"]))
+    Plan(gain=0.750, certificate=100.0%, cycle of 2: waltz, hymn)
     """
 
     cycle: tuple[int, ...]
+    names: tuple[str, ...]
     gain: float
     upper_bound: float
     method: str
@@ -71,13 +88,45 @@ class Plan:
             raise ValueError(f"cycle must obey the rules, got one that breaks {broken[0]}")
         return certify(instance, arms, method, bound)
 
+    def plot(self) -> Figure:
+        """Draw the cycle, a row an arm; of more than 60 pulls the first (extra `plot`).
+
+        Examples
+        --------
+        >>> from fallow import plan
+        >>> songs = Instance.blocking([1, 0.5], delays=[1, 1], names=["hymn", "waltz"])
+        >>> [row.get_text() for row in plan(songs).plot().axes[0].get_yticklabels()]
+        ['hymn', 'waltz']
+        """
+        from fallow.drawing.arms import pulls_figure
+
+        names = dict(zip(self.cycle, self.names, strict=True))
+        return pulls_figure(names, self.cycle, self._in_words(), "round of the cycle")
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan(gain={self.gain:.3f}, certificate={self.certificate:.1%}, "
+            f"cycle of {len(self.cycle):,}: {first_names(self.names, MOST_NAMES)})"
+        )
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import snippet, strip
+
+        names = dict(zip(self.cycle, self.names, strict=True))
+        return snippet("Plan", self._in_words(), strip(names, self.cycle))
+
+    def _in_words(self) -> str:
+        return f"{self.gain:.3f} a round, {self.certificate:.1%} of the best possible"
+
 
 def certify(instance: Instance, cycle: IntArray, method: str, bound: float | None = None) -> Plan:
     """Return the plan that repeats a cycle whose arms a planner has chosen."""
     period = cycle[: shortest_period(cycle)]
     if bound is None:
         bound = relaxed(instance).bound
-    return Plan(tuple(period.tolist()), _gain(instance, period), bound, method)
+    arms = tuple(period.tolist())
+    names = tuple(instance.names[arm] for arm in arms)
+    return Plan(arms, names, _gain(instance, period), bound, method)
 
 
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:

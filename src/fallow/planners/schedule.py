@@ -1,9 +1,12 @@
 """The best next rounds from where you are: exact where that fits, else searched and bounded."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from fallow.kernels import states
 from fallow.kernels.policies import best_path
 from fallow.limits import no_limits
 from fallow.planners.beam import BRANCHES
+from fallow.planners.cycle import MOST_NAMES
 from fallow.planners.graph import graph_of
 from fallow.planners.optimal import reachable_states, within_reach
 from fallow.planners.past_pulls import Delays, Pulls, past_pulls
@@ -29,6 +33,10 @@ from fallow.planners.schedule_bound import (
     price_rounds,
 )
 from fallow.planners.schedule_search import Search
+from fallow.text import first_names
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_ROUNDS = 10**6
 """Most rounds of a schedule."""
@@ -36,7 +44,7 @@ MAX_STEPS = 2**27
 """Most looks of the exact program at an arm, about half a second; so arms fit in 16 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schedule:
     """What to pull in the next rounds, with its certificate.
 
@@ -70,6 +78,35 @@ class Schedule:
     def certificate(self) -> float:
         """Proved share of the best schedule: total / upper_bound, at most 1."""
         return self.total / self.upper_bound if self.upper_bound > 0 else 1.0
+
+    def plot(self) -> Figure:
+        """Draw the rounds, a row an arm; of more than 60 the first (extra `plot`).
+
+        Examples
+        --------
+        >>> songs = Instance.blocking([1, 0.5], delays=[1, 1], names=["hymn", "waltz"])
+        >>> schedule(songs, rounds=4).plot().axes[0].get_xlabel()
+        'round'
+        """
+        from fallow.drawing.arms import pulls_figure
+
+        names = dict(zip(self.arms, self.names, strict=True))
+        return pulls_figure(names, self.arms, self._in_words(), "round")
+
+    def __repr__(self) -> str:
+        return (
+            f"Schedule(total={self.total:.3f}, certificate={self.certificate:.1%}, "
+            f"{len(self.arms):,} rounds: {first_names(self.names, MOST_NAMES)})"
+        )
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import snippet, strip
+
+        names = dict(zip(self.arms, self.names, strict=True))
+        return snippet("Schedule", self._in_words(), strip(names, self.arms))
+
+    def _in_words(self) -> str:
+        return f"earns {self.total:.3f}, {self.certificate:.1%} of the best possible"
 
 
 def schedule(

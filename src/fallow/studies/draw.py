@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fallow.arrays import FloatArray
-from fallow.figures import Mark, Panel, curve_figure
+from fallow.drawing.figures import Mark, Panel, curve_figure
 from fallow.intervals import Estimate
 from fallow.studies.spec import MEASURES, Spec
 from fallow.studies.summarize import Curve

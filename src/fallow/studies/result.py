@@ -13,12 +13,18 @@ from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.frames import frame
 from fallow.intervals import Estimate, estimate
+from fallow.text import counted, first_names
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from fallow.frames import DataFrame
 
+MOST_NAMES = 6
+"""Learners that a result names in a line."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Totals of each learner in each run, at the same rounds.
 
@@ -49,8 +55,63 @@ class Result:
     ranking_rounds: IntArray
     gains: Mapping[str, FloatArray]
 
+    def plot(self, reference: str | None = None, switching_cost: float = 0.0) -> Figure:
+        """Draw the regret of each learner over the rounds, with 95 % intervals (extra `plot`).
+
+        Parameters
+        ----------
+        reference
+            What regret is against; the first of the result's references unless given.
+        switching_cost
+            Charged for each switch.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, replicate
+        >>> pi_ucb = {"pi_ucb": lambda instance, seed: RankingUCB(instance.order)}
+        >>> result = replicate(catalog.figure3(), pi_ucb, 100, runs=3, seed=0)
+        >>> result.plot().axes[0].get_ylabel()
+        'regret against ghost'
+        """
+        from fallow.drawing.figures import Panel, curve_figure
+
+        against = self._reference() if reference is None else reference
+        regrets = estimate(self.regrets(against, switching_cost))
+        curves = {
+            name: Estimate(regrets.mean[place], regrets.half_width[place])
+            for place, name in enumerate(self.learners)
+        }
+        title = self._in_words() + (f", a switch costs {switching_cost:g}" * bool(switching_cost))
+        panel = Panel("", self.rounds, curves)
+        return curve_figure([panel], title, "round", f"regret against {against}")
+
     def __repr__(self) -> str:
-        return f"Result(runs={len(self.runs)}, learners={self.learners}, horizon={self.rounds[-1]})"
+        return f"Result({self._in_words()}: {first_names(self.learners, MOST_NAMES)})"
+
+    def _repr_html_(self) -> str:
+        from fallow.drawing.html import number_table, snippet
+
+        last = int(self.rounds[-1])
+        columns = {f"regret against {name}": self.regrets(name)[..., -1] for name in self.gains}
+        columns = {"reward a round": self.rewards[..., -1] / max(last, 1), **columns}
+        forms = [".3f", *[""] * len(self.gains)]
+        ends = [estimate(values) for values in columns.values()]
+        rows = {
+            name: [f"{end.at(place):{form}}" for end, form in zip(ends, forms, strict=True)]
+            for place, name in enumerate(self.learners)
+        }
+        words = f"{self._in_words()}: means at the end, with 95 % intervals"
+        return snippet("Result", words, number_table(["learner", *columns], rows))
+
+    def _in_words(self) -> str:
+        runs, learners = counted(len(self.runs), "run"), counted(len(self.learners), "learner")
+        return f"{runs} of {learners}, {self.rounds[-1]:,} rounds"
+
+    def _reference(self) -> str:
+        """Return the first reference."""
+        if not self.gains:
+            raise ValueError("references must be at least one to draw regret, got none")
+        return next(iter(self.gains))
 
     def regret(
         self, learner: str, reference: str = "ghost", switching_cost: float = 0.0
@@ -87,7 +148,10 @@ class Result:
         return estimate(regrets[:, self._place(learner)] - regrets[:, self._place(other)])
 
     def frame(self) -> DataFrame:
-        """Return one row for each run, learner and round as a polars frame (extra `data`)."""
+        """Return one row for each run, learner and round as a polars frame (extra `data`).
+
+        Its method `to_pandas` needs the extra `pandas`.
+        """
         runs, learners, rounds = self.rewards.shape
         gains = {
             f"{name}_gain": np.repeat(gains, learners * rounds)

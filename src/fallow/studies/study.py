@@ -67,7 +67,7 @@ class Study:
     >>> pi_ucb = lambda instance, seed: RankingUCB(instance.order)
     >>> study = Study(catalog.figure2, {"pi_ucb": pi_ucb}, horizon=1000, seed=0)
     >>> study.play(17)
-    Result(runs=1, learners=('pi_ucb',), horizon=1000)
+    Result(1 run of 1 learner, 1,000 rounds: pi_ucb)
     """
 
     instance: Instance | Family

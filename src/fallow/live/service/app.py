@@ -5,39 +5,22 @@ Decisions and feedback, of which there are many, take a short way; all else goes
 
 from __future__ import annotations
 
-import logging
-import traceback
-
-import msgspec
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
-from fallow.live.errors import ConflictError, UnknownError
-from fallow.live.service.calls import PAGE, Calls, PageFiles, encode, read_body
+from fallow.live.service.calls import Calls
 from fallow.live.service.driver import Driver
 from fallow.live.service.messages import Problem
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token, find_token
+from fallow.live.service.web import PAGE, PageFiles, encode, logger, read_body, refusal
 from fallow.live.stores import StoreError
 from fallow.text import visible
 
 NEEDED = {"GET": READER, "HEAD": READER, "POST": WRITER}
 """The role that a method needs; admin for all others."""
 CAMPAIGNS, DECISIONS = "/v1/campaigns/", "/v1/decisions/"
-STATUSES = (
-    (UnknownError, 404),
-    (ConflictError, 409),
-    (msgspec.ValidationError, 422),
-    (msgspec.DecodeError, 400),
-    (UnicodeDecodeError, 400),
-    (ValueError, 422),
-    (StoreError, 503),
-)
-"""The HTTP status for an error; the first that fits."""
 NOWHERE = "the address must be one of those in /openapi.json"
-INTERNAL = "an error in the service, which its log tells of; it was not the request's"
-
-logger = logging.getLogger("fallow.service")
 
 
 class Service:
@@ -88,8 +71,11 @@ class Service:
             await self._router(scope, receive, self._counted(send, kind))
         except Exception as error:
             if scope.get("is_streaming"):
-                raise  # it cannot be answered otherwise than by an end in the middle
-            status, message, headers = _refusal(error)
+                if not isinstance(error, StoreError):
+                    raise
+                logger.error("a log or stream broke off: %s", visible(str(error)))
+                return  # the server cuts the connection, as all other answers would look complete
+            status, message, headers = refusal(error, NOWHERE)
             await self._answer(send, kind, status, encode(Problem(message)), headers)
 
     def _admit(self, scope: Scope) -> None:
@@ -140,22 +126,3 @@ class Service:
             lines += [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": lines})
         await send({"type": "http.response.body", "body": body})
-
-
-def _refusal(error: Exception) -> tuple[int, str, dict[str, str]]:
-    """Return status, message and headers for an error."""
-    if isinstance(error, HTTPException):
-        headers = dict(error.headers or {})
-        message = error.detail
-        if error.status_code == 404:
-            message = NOWHERE
-        elif error.status_code == 405:
-            message = f"the method must be one of {headers['Allow']}"
-        return error.status_code, message, headers
-    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
-    if status == 500:
-        for part in traceback.format_exception(error):
-            for line in part.splitlines():
-                logger.error(visible(line))
-        return status, INTERNAL, {}
-    return status, str(error), {}

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
-from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope
 
 from fallow import checks
 from fallow.live.decision import decision_id
@@ -36,22 +31,13 @@ from fallow.live.service.messages import (
 from fallow.live.service.openapi import CALLS, document
 from fallow.live.service.overview import line_of
 from fallow.live.service.watching import Watched
+from fallow.live.service.web import PAGE, PAGE_HEADERS, encode, json_answer, read_body
 from fallow.live.settings import MAX_USER, Settings
 from fallow.live.stores import StoreError
 
-MOST_BYTES = 1_000_000
-"""Of a body."""
 STREAM_EVERY = 1.0
 """Seconds between two messages of a stream, at least."""
-PAGE = Path(__file__).parent / "page"
-PAGE_HEADERS = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-cache",
-}
 
-encode = msgspec.json.Encoder().encode
 _decision_body = msgspec.json.Decoder(DecisionBody).decode
 _feedback_body = msgspec.json.Decoder(FeedbackBody).decode
 _batch_body = msgspec.json.Decoder(BatchBody).decode
@@ -155,20 +141,20 @@ class Calls:
                     answers[place] = BatchItem(error=str(error))
 
         await asyncio.gather(*map(decide_for_one, by_user.values()))
-        return _json(BatchAnswer(answers), 201)
+        return json_answer(BatchAnswer(answers), 201)
 
     async def _create(self, request: Request) -> Response:
         body = _campaign_body(await read_body(request.receive))
         settings = Settings.from_document(msgspec.to_builtins(body))
         is_new = await self._driver.create(request.path_params["name"], settings)
-        return _json(settings.document(), 201 if is_new else 200)
+        return json_answer(settings.document(), 201 if is_new else 200)
 
     async def _list(self, _request: Request) -> Response:
         campaigns = await self._driver.campaigns()
-        return _json(CampaignsAnswer([line_of(hosted) for hosted in campaigns]))
+        return json_answer(CampaignsAnswer([line_of(hosted) for hosted in campaigns]))
 
     async def _overview(self, request: Request) -> Response:
-        return _json(await (await self._watch(request)).overview())
+        return json_answer(await (await self._watch(request)).overview())
 
     async def _stream(self, request: Request) -> Response:
         watched = await self._watch(request)
@@ -190,10 +176,16 @@ class Calls:
         if not (after.isascii() and after.isdigit() and len(after) <= 18):
             raise ValueError(f"after must be the number of an event, got {checks.short(after)}")
         name = hosted.desk.name
+        pages = self._driver.events(hosted, int(after))
+        first: list[tuple[int, Event]] = await anext(
+            pages, []
+        )  # a store that is away is told before the answer begins
 
         async def lines() -> AsyncIterator[bytes]:
-            async for page in self._driver.events(hosted, int(after)):
+            page: list[tuple[int, Event]] | None = first
+            while page:
                 yield b"".join(encode(event.document(name, seq)) + b"\n" for seq, event in page)
+                page = await anext(pages, None)
 
         return _streamed(request, lines(), "application/jsonl")
 
@@ -214,12 +206,12 @@ class Calls:
         return Response(DUPLICATE if found is None else APPLIED, media_type="application/json")
 
     async def _health(self, _request: Request) -> Response:
-        return _json(Health("alive"))
+        return json_answer(Health("alive"))
 
     async def _ready(self, _request: Request) -> Response:
         if self._driver.failure is not None:
             raise HTTPException(503, "events cannot be kept now; the log of the service says why")
-        return _json(Health("ready"))
+        return json_answer(Health("ready"))
 
     async def _metrics(self, _request: Request) -> Response:
         campaigns = self._driver.hosted.values()
@@ -235,7 +227,7 @@ class Calls:
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def _openapi(self, _request: Request) -> Response:
-        return _json(document())
+        return json_answer(document())
 
     async def _page(self, _request: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers=PAGE_HEADERS)
@@ -248,42 +240,10 @@ class Calls:
         return self._watched.setdefault(hosted, Watched(self._driver, hosted))
 
 
-class PageFiles(StaticFiles):
-    """The files of the page."""
-
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """Return a file, with headers that keep everything else out."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(PAGE_HEADERS)
-        return response
-
-
-async def read_body(receive: Receive) -> bytes:
-    """Return the body of a request, unless it is too long."""
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    while message.get("more_body", False) and len(body) <= MOST_BYTES:
-        message = await receive()
-        body += message.get("body", b"")
-    if len(body) > MOST_BYTES:
-        raise HTTPException(413, f"a body must have at most {MOST_BYTES:,} bytes, got more")
-    return body
-
-
 def _arm(request: Request) -> str:
     """Return the arm in an address, of which Starlette would leave out a last line break."""
     path: str = request.scope["path"]
     return path.split("/", 5)[5]  # /v1/campaigns/{name}/arms/{arm}
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    return Response(encode(content), status, media_type="application/json")
 
 
 def _streamed(request: Request, content: AsyncIterator[bytes], kind: str) -> Response:

@@ -25,7 +25,7 @@ LOST = 0.1
 """Share of feedback that never comes."""
 SECONDS = 2.0
 """Until feedback comes, on average."""
-EXPLORE = 0.05
+EXPLORE = 0.2
 
 
 class Demo:

@@ -55,6 +55,8 @@ class Driver:
         The campaigns by name.
     failure
         Why the last commit failed, None if it did not.
+    warming
+        What compiles, if that is under way.
     metrics
         What was done.
     """
@@ -62,7 +64,7 @@ class Driver:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._loop = asyncio.get_running_loop()
-        self._is_instant = isinstance(store, MemoryStore)
+        self._memory = store if isinstance(store, MemoryStore) else None
         self._store_thread = ThreadPoolExecutor(1, "store")
         self._planning_thread = ThreadPoolExecutor(1, "plans")
         self._study_thread = ThreadPoolExecutor(1, "studies")
@@ -72,6 +74,7 @@ class Driver:
         self._tasks: set[asyncio.Task[None]] = set()
         self.hosted: dict[str, Hosted] = {}
         self.failure: str | None = None
+        self.warming: asyncio.Task[None] | None = None
         self.metrics = Metrics()
 
     async def start(self) -> None:
@@ -101,6 +104,8 @@ class Driver:
 
     async def study(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the thread for what may take long: only who watches waits for it."""
+        if self.warming is not None:
+            await asyncio.wait([self.warming])
         return await self._loop.run_in_executor(self._study_thread, function, *arguments)
 
     async def campaigns(self) -> Collection[Hosted]:
@@ -152,7 +157,7 @@ class Driver:
                 continue
             if not isinstance(answer, Event):
                 return answer
-            if self._is_instant:
+            if self._memory is not None:
                 return Done(self._keep_now(hosted, answer), answer)
             number = await self._free_and_queued(hosted, answer)
             if number is not None:
@@ -160,9 +165,8 @@ class Driver:
 
     def _keep_now(self, hosted: Hosted, event: Event) -> int:
         """Return the number of an event that is kept in memory."""
-        (kept,) = self._store.append([Batch(hosted.number, hosted.desk.state.head, (event,))])
-        (number,) = kept.numbers
-        assert number is not None
+        assert self._memory is not None
+        number = self._memory.append_one(hosted.number, event)
         hosted.apply(number, event)
         self._look_after(hosted)
         return number
@@ -203,7 +207,7 @@ class Driver:
             try:
                 kept = await self.use_store(self._store.append, batches)
             except Exception as error:
-                self._tell_failure(error)
+                self.tell_failure(error)
                 for proposal in queue:
                     proposal.settle(error)
                 continue
@@ -242,7 +246,7 @@ class Driver:
             else:
                 self._queue.append(proposal)
 
-    def _tell_failure(self, error: Exception) -> None:
+    def tell_failure(self, error: Exception) -> None:
         """Say once in the log why events cannot be kept."""
         if self.failure != str(error):
             logger.error("events cannot be kept: %s", visible(str(error)))
@@ -255,9 +259,9 @@ class Driver:
         head = hosted.desk.state.head
         if needs_snapshot(head, hosted.snapshot_at):
             hosted.snapshot_at = head
-            if not self._is_instant:
-                content = hosted.desk.state.to_bytes()
-                self.spawn(self._keep_snapshot(hosted.number, head, content))
+            if self._memory is None:
+                make = hosted.desk.state.snapshot()
+                self.spawn(self._keep_snapshot(hosted.number, head, make))
 
     async def _plan(self, hosted: Hosted) -> None:
         desk = hosted.desk
@@ -273,11 +277,12 @@ class Driver:
         finally:
             hosted.planning = None
 
-    async def _keep_snapshot(self, number: int, head: int, content: bytes) -> None:
+    async def _keep_snapshot(self, number: int, head: int, make: Callable[[], bytes]) -> None:
         try:
+            content = await self.study(make)
             await self.use_store(self._store.keep_snapshot, number, head, content)
         except StoreError as error:  # the events are kept, so only the next start is slower
-            self._tell_failure(error)
+            self.tell_failure(error)
 
     async def _tick(self) -> None:
         """Look at the clock and at the store, for ever."""
@@ -286,7 +291,7 @@ class Driver:
             try:
                 await self._look_around()
             except StoreError as error:
-                self._tell_failure(error)
+                self.tell_failure(error)
             except Exception:
                 logger.exception("looking for overdue feedback failed, and is tried again")
 
@@ -300,7 +305,7 @@ class Driver:
             if self.failure is not None or heads.get(name, 0) > hosted.desk.state.head:
                 waits.append(self._queued(hosted, None))
             for event in list(hosted.desk.late(time.time())):
-                if self._is_instant:
+                if self._memory is not None:
                     self._keep_now(hosted, event)
                 elif hosted.claims.keys().isdisjoint(event.claims):
                     waits.append(self._queued(hosted, event))

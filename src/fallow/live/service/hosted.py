@@ -40,10 +40,9 @@ class Hosted:
 
     def apply(self, number: int, event: Event) -> None:
         """Take in an event that was kept."""
-        self.desk.apply(number, event)
+        place = self.desk.apply(number, event)
         if event.kind == FEEDBACK:
-            state = self.desk.state
-            self.feedback_seconds.append(event.at - state.at[state.place(event.ref)])
+            self.feedback_seconds.append(event.at - self.desk.state.at[place])
 
     @property
     def open(self) -> int:

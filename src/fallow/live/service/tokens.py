@@ -64,7 +64,8 @@ def read_tokens(path: Path, rate: float) -> list[Token]:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            if (mode := os.fstat(file.fileno()).st_mode & 0o077) != 0:
+            mode = os.fstat(file.fileno()).st_mode & 0o077
+            if mode != 0 and os.name == "posix":  # elsewhere the mode says nothing of others
                 raise ValueError(
                     f"{path} must be readable by its owner only, got mode {mode:03o} for others; "
                     f"do: chmod 600 {path}"

@@ -13,6 +13,7 @@ from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Overview, PlanAnswer, Rest
 from fallow.live.service.overview import cells_of, overview_of
 from fallow.live.settings import Settings
+from fallow.live.stores import StoreError
 from fallow.logs.rest import rest_matters
 from fallow.planners.plan import plan
 
@@ -62,7 +63,8 @@ class Watched:
     async def overview(self) -> Overview:
         """Return all about the campaign; made once a second and version, for all who watch."""
         work = self.refresh()
-        if self._plan is None:
+        is_compiling = self._driver.warming is not None and not self._driver.warming.done()
+        if self._plan is None and not is_compiling:
             await asyncio.wait([work], timeout=PATIENCE)
         moment = self.version, int(time.time())
         if self._seen is None or self._seen[0] != moment:
@@ -76,6 +78,12 @@ class Watched:
         return overview
 
     async def _refresh(self) -> None:
+        try:
+            await self._find_out()
+        except StoreError as error:
+            self._driver.tell_failure(error)
+
+    async def _find_out(self) -> None:
         now = time.monotonic()
         policy, head = self.hosted.desk.policy, self.hosted.desk.state.head
         if policy is not self._planned and now >= self._next_plan:
@@ -101,10 +109,10 @@ def _later(begun: float, least: float) -> float:
 
 
 def _plan_answer(policy: Policy) -> PlanAnswer:
-    instance = policy.expected
-    found = plan(instance)
-    names = [instance.names[arm] for arm in found.cycle]
-    return PlanAnswer(names, found.gain, found.upper_bound, found.certificate, found.method)
+    found = plan(policy.expected)
+    return PlanAnswer(
+        list(found.names), found.gain, found.upper_bound, found.certificate, found.method
+    )
 
 
 def _rest_answer(settings: Settings, arms: list[str], events: list[tuple[int, Event]]) -> Rest:
@@ -112,4 +120,6 @@ def _rest_answer(settings: Settings, arms: list[str], events: list[tuple[int, Ev
         verdict = rest_matters(log_of(settings, arms, events))
     except ValueError as error:
         return Rest("cannot say", str(error))
+    if verdict.missing:  # numbers would only mislead those who watch
+        return Rest(verdict.verdict, f"{verdict.verdict}; missing: {verdict.missing}")
     return Rest(verdict.verdict, str(verdict))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fallow import checks
-from fallow.live.events import Event
+from fallow.live.events import DECISION, RETIRE, Event
 
 VERSION = 1
 """Of the tables; a store of a newer version is refused."""
@@ -53,7 +53,7 @@ class Kept(NamedTuple):
 
     `news` are events that others appended after its `head`, with their numbers. `numbers` are those
     of the batch's own events; None stands for an event that the news get in the way of, because
-    they claim the same thing, and that was not kept.
+    they claim the same thing or retire its arm, and that was not kept.
     """
 
     news: Sequence[tuple[int, Event]]
@@ -142,9 +142,11 @@ def open_store(url: str, durable: bool = False) -> Store:
 def numbered(head: int, events: Sequence[Event], news: Sequence[tuple[int, Event]]) -> Kept:
     """Return numbers for events behind `head`, but for those that the news get in the way of."""
     taken = {claim for _, event in news for claim in event.claims}
+    retired = {event.arm for _, event in news if event.kind == RETIRE}
     numbers: list[int | None] = []
     for event in events:
-        if taken and not taken.isdisjoint(event.claims):
+        is_gone = event.kind == DECISION and event.arm in retired
+        if is_gone or (taken and not taken.isdisjoint(event.claims)):
             numbers.append(None)
         else:
             head += 1

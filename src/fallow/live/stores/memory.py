@@ -42,6 +42,12 @@ class MemoryStore:
             events.extend(event for number, event in pairs if number is not None)
         return kept
 
+    def append_one(self, campaign: int, event: Event) -> int:
+        """Keep an event of one who knows all before it, and return its number."""
+        events = self._events[campaign]
+        events.append(event)
+        return len(events)
+
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""
         events = self._events[campaign]

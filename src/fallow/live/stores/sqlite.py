@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
@@ -41,11 +42,13 @@ INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
 CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number) FROM campaigns ORDER BY number"
 READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
+TRIAL = "INSERT OR REPLACE INTO snapshots VALUES (-1, 0, zeroblob(16384))"
+"""Written where nothing is to be kept, to see whether something could be."""
 PATIENCE, PAUSE = 0.5, 0.05
 """Seconds in which a file is tried again that others open, too, and at most between two tries."""
 WHAT_TO_DO = {
-    sqlite3.SQLITE_BUSY: "another process has it open; end that one, or take another file, "
-    "or PostgreSQL for several processes",
+    sqlite3.SQLITE_BUSY: "it is open already, here or in another process; close it there, take "
+    "another file, or PostgreSQL for several at once",
     sqlite3.SQLITE_CANTOPEN: "it must be a file in a folder that is there and can be written to",
     sqlite3.SQLITE_CORRUPT: "restore it from a copy; 'sqlite3 FILE .recover' saves what it can",
     sqlite3.SQLITE_FULL: "free some space and try again",
@@ -99,6 +102,8 @@ class SQLiteStore:
             if application == version == tables == 0:
                 for statement in SCHEMA:
                     execute(statement)
+                with suppress(OSError):  # where the disk knows no owners
+                    os.chmod(self._path, 0o600)  # it will have the names of users
             elif application != APPLICATION:
                 raise StoreError(
                     f"{self._path} must be a store of fallow, got a database of something else; "
@@ -154,6 +159,8 @@ class SQLiteStore:
             self._explained("written to, and nothing of the batch was kept"),
             self._transaction("IMMEDIATE"),
         ):
+            if not any(batch.events for batch in batches):
+                self._connection.execute(TRIAL)
             for campaign, known, events in batches:
                 ((head,),) = self._connection.execute(HEAD + "?", (campaign,))
                 news = list(paged(self._pages(campaign), known)) if head > known else ()

@@ -4,6 +4,7 @@ import { draw, make } from "./dom.js";
 import { clockTime, delay, plural, reward, tick } from "./words.js";
 
 const LETTER = 6;
+const WIDTH = 174, LEFT = 26, RIGHT = 172, HIGH = 8, LOW = 96;
 const KINDS = ["reward", "expected"];
 const SURE = 10;
 const FEWEST = 20;
@@ -68,47 +69,87 @@ function delayTicks(spans, clock, middle, slot, y) {
   ];
 }
 
+/** What a chart by delay stands on: its axes and labels, and where a place and a value are. */
+function delayFrame({ spans, clock, top }, floor) {
+  const slot = (RIGHT - LEFT) / spans.length;
+  const middle = (place) => LEFT + (place + 0.5) * slot;
+  const y = (value) => LOW - (LOW - HIGH) * Math.min(1, value / top);
+  const lines = axis({ left: LEFT, right: RIGHT, y }, top);
+  const ticks = delayTicks(spans, clock, middle, slot, floor + 13);
+  return { slot, middle, y, lines, ticks, size: Math.min(2.5, Math.max(1, slot / 4)) };
+}
+
+/** Tell in words what stands where the pointer is. */
+function tellPlaces(chart, slot, floor, inWords) {
+  const words = draw("title");
+  const mark = draw("rect", { y: HIGH, width: slot, height: floor - HIGH, class: "mark" }, words);
+  chart.append(mark);
+  const last = Math.round((RIGHT - LEFT) / slot) - 1;
+  chart.addEventListener("pointermove", (event) => {
+    const box = chart.getBoundingClientRect();
+    const across = (event.clientX - box.left) * (WIDTH / box.width);
+    const place = Math.min(last, Math.max(0, Math.floor((across - LEFT) / slot)));
+    mark.setAttribute("x", LEFT + place * slot);
+    words.textContent = inWords(place);
+  });
+  return chart;
+}
+
+/** The first and the last place of a chart in words. */
+function summary(length, inWords) {
+  return [...new Set([0, length - 1])].map(inWords).join("; ");
+}
+
 /** What an arm pays by delay: means as a line, intervals as a band, rewards as bars below. */
 export function recovery({ name, cells, spans, clock, top }) {
-  const width = 174, left = 26, right = 172, high = 8, low = 96, floor = 116;
-  const slot = (right - left) / spans.length;
-  const middle = (place) => left + (place + 0.5) * slot;
-  const y = (value) => low - (low - high) * Math.min(1, value / top);
+  const floor = 116;
+  const { slot, middle, y, lines, ticks, size } = delayFrame({ spans, clock, top }, floor);
   const edges = (end) => cells.flatMap((cell, place) =>
-    [[left + place * slot, y(cell[end])], [left + (place + 1) * slot, y(cell[end])]]);
+    [[LEFT + place * slot, y(cell[end])], [LEFT + (place + 1) * slot, y(cell[end])]]);
   const most = Math.max(1, ...cells.map((cell) => cell.rewards));
-  const size = Math.min(2.5, Math.max(1, slot / 4));
-  const inWords = (cell, place) =>
-    `${delay(spans, place, clock)}: ${reward(cell.mean)} (${reward(cell.low)} to ` +
-    `${reward(cell.high)}), ${plural(cell.rewards, "reward")}`;
-  const ends = [...new Set([0, spans.length - 1])];
-  const summary = ends.map((place) => inWords(cells[place], place)).join("; ");
+  const inWords = (place) => {
+    const { mean, low, high, rewards } = cells[place];
+    return `${delay(spans, place, clock)}: ${reward(mean)} (${reward(low)} to ${reward(high)}), ` +
+      plural(rewards, "reward");
+  };
   const means = cells.map((cell, place) => [middle(place), y(cell.mean)]);
   const bars = cells.map(({ rewards }, place) => {
-    const height = (floor - low - 4) * (rewards / most);
-    return `M${left + (place + 0.15) * slot} ${floor}v${-height}h${0.7 * slot}v${height}`;
+    const height = (floor - LOW - 4) * (rewards / most);
+    return `M${LEFT + (place + 0.15) * slot} ${floor}v${-height}h${0.7 * slot}v${height}`;
   });
-  const chart = picture(width, 132, `${name} pays ${summary}`,
-    ...axis({ left, right, y }, top),
+  const chart = picture(WIDTH, floor + 16, `${name} pays ${summary(cells.length, inWords)}`,
+    ...lines,
     draw("path", { d: `${path([...edges("low"), ...edges("high").reverse()])}Z`, class: "band" }),
     draw("path", { d: path(means), class: "line" }),
     dots(means, 2 * size),
     dots(means.filter((_, place) => cells[place].rewards === 0), size, "none"),
     draw("path", { d: bars.join(""), class: "bar" }),
-    draw("line", { x1: left, x2: right, y1: floor, y2: floor, class: "axis" }),
-    ...delayTicks(spans, clock, middle, slot, 129),
+    draw("line", { x1: LEFT, x2: RIGHT, y1: floor, y2: floor, class: "axis" }),
+    ...ticks,
   );
-  const words = draw("title");
-  const mark = draw("rect", { y: high, width: slot, height: floor - high, class: "mark" }, words);
-  chart.append(mark);
-  chart.addEventListener("pointermove", (event) => {
-    const box = chart.getBoundingClientRect();
-    const across = (event.clientX - box.left) * (width / box.width);
-    const place = Math.min(cells.length - 1, Math.max(0, Math.floor((across - left) / slot)));
-    mark.setAttribute("x", left + place * slot);
-    words.textContent = inWords(cells[place], place);
-  });
-  return chart;
+  return tellPlaces(chart, slot, floor, inWords);
+}
+
+/** What an arm pays by delay, as a line with marks at the delays at which it is played. */
+export function curve({ name, means, rests, top }) {
+  const floor = LOW + 2;
+  const spans = means.map((_, place) => (place < means.length - 1 ? place + 1 : null));
+  const frame = { spans, clock: "rounds", top };
+  const { slot, middle, y, lines, ticks, size } = delayFrame(frame, floor);
+  const points = means.map((mean, place) => [middle(place), y(mean)]);
+  const played = new Set(rests.map((rest) => Math.min(rest, means.length) - 1));
+  const inWords = (place) => {
+    const here = played.has(place) ? ", where the best plan plays it" : "";
+    return `${delay(spans, place, "rounds")}: ${reward(means[place])}${here}`;
+  };
+  const chart = picture(WIDTH, floor + 16, `${name} pays ${summary(means.length, inWords)}`,
+    ...lines,
+    draw("path", { d: path(points), class: "line" }),
+    dots(points, 2 * size),
+    dots(points.filter((_, place) => played.has(place)), 9, "played"),
+    ...ticks,
+  );
+  return tellPlaces(chart, slot, floor, inWords);
 }
 
 /** Buckets of the history taken together, so that each has enough rewards and there are few. */

@@ -1,14 +1,12 @@
 // One campaign on the page.
 
 import { overTime, recovery, topOf } from "./charts.js";
-import { paint } from "./colours.js";
 import { byId, make, named, renew, renewEach, soft } from "./dom.js";
+import { isDense, numbered, showStrip } from "./strip.js";
 import {
   certificate, count, delay, percent, perSecond, plural, reward, rules, span, time,
 } from "./words.js";
 
-const MOST_CELLS = 240;
-const MOST_NAMED = 24;
 const ENOUGH = 100;
 const VERDICTS = {
   "rest helps": "Yes: an arm pays more after a longer rest.",
@@ -83,21 +81,13 @@ function showPlan({ plan, arms, counts }) {
   const places = new Map(arms.map((arm, place) => [arm.name, place]));
   const cycle = plan?.cycle ?? [];
   renew(byId("plan-words"), [plan, counts.feedback > 0], () => planWords(plan, counts));
-  const strip = byId("plan-strip");
-  const isDense = cycle.length > MOST_NAMED;
-  strip.classList.toggle("dense", isDense);
-  renew(strip, cycle, () => cycle.slice(0, MOST_CELLS).map((name) => {
-    const place = places.get(name);
-    const number = make("span", { class: "number", "aria-hidden": "true" }, String(place + 1));
-    return paint(make("li", { title: name }, number, named(name)), place);
-  }));
-  const hidden = cycle.length - MOST_CELLS;
-  byId("plan-rest").textContent = hidden > 0 ? `… and ${plural(hidden, "more round")}.` : "";
+  const rounds = cycle.map((name) => ({ place: places.get(name), name }));
+  showStrip(byId("plan-strip"), byId("plan-rest"), rounds, cycle.length);
   const times = new Map();
   for (const name of cycle) times.set(name, (times.get(name) ?? 0) + 1);
   const shares = [...times].map(([name, often]) => [name, places.get(name), often]);
   shares.sort((one, other) => one[1] - other[1]);
-  renewEach(byId("plan-shares"), "li", isDense ? shares : [], ([name]) => name, share);
+  renewEach(byId("plan-shares"), "li", isDense(rounds) ? shares : [], ([name]) => name, share);
 }
 
 function planWords(plan, counts) {
@@ -110,16 +100,12 @@ function planWords(plan, counts) {
   return [
     `The best that is known for one user: ${cycle}. It earns `,
     make("strong", {}, reward(plan.gain)), " a round, ",
-    make("strong", {}, certificate(plan)), `.${guess}`,
+    make("strong", {}, `${certificate(plan)} with these means`), `.${guess}`,
   ];
 }
 
 function share([name, place, often]) {
   return [numbered(place), named(name), soft(` ${plural(often, "time")}`)];
-}
-
-function numbered(place) {
-  return paint(make("span", { class: "swatch", "aria-hidden": "true" }, String(place + 1)), place);
 }
 
 function showReward({ name, history, counts }) {

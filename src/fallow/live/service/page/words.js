@@ -57,12 +57,18 @@ export function clockTime(at, length) {
   return new Date(1000 * at).toLocaleString("en-GB", form);
 }
 
-/** How good a plan is for certain; rounded down, so that it promises no more than was proved. */
+/** A share that was proved; rounded down, so that it promises no more. */
+export function proved(share) {
+  if (share > 1 - 1e-6) return "100 %";
+  const digits = share >= 0.99 ? 1 : 0;
+  return `${(Math.floor(100 * share * 10 ** digits) / 10 ** digits).toFixed(digits)} %`;
+}
+
+/** How good a plan is for certain. */
 export function certificate(plan) {
-  if (plan.certificate > 1 - 1e-6) return "the best possible with these means";
-  const digits = plan.certificate >= 0.99 ? 1 : 0;
-  const share = Math.floor(100 * plan.certificate * 10 ** digits) / 10 ** digits;
-  return `at least ${share.toFixed(digits)} % of the best possible with these means`;
+  const share = proved(plan.certificate);
+  const best = "the best possible";
+  return share === "100 %" ? best : `at least ${share} of ${best}`;
 }
 
 /** The rules of a campaign, each as the arms that it is about and what it says of them. */

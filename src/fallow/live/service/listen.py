@@ -1,0 +1,134 @@
+"""How a server listens, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from fallow import checks
+from fallow.live.service.protocol import Protocol
+
+PATIENCE = 1
+"""Seconds that requests under way have to end after a signal."""
+BACKLOG = 2048
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the service listens, and by which certificate."""
+
+    host: str
+    port: int
+    cert: Path | None = None
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole_number("--port", self.port, minimum=0, maximum=65_535)
+        if (self.cert is None) != (self.key is None):
+            raise ValueError("--cert and --key must both be given, or neither, got one of them")
+        if self.cert is not None:
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.cert, self.key)
+            except OSError as error:
+                raise ValueError(
+                    f"--cert and --key must be PEM files, a certificate and its private key, got "
+                    f"{self.cert} and {self.key}: {error.strerror or error}"
+                ) from None
+
+    @contextmanager
+    def bound(self) -> Iterator[tuple[socket.socket, str]]:
+        """Open the socket, and tell its address."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        try:
+            server = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else error
+            raise ValueError(
+                f"--host and --port must be an address to listen at, got {self.host} and "
+                f"{self.port}: {reason}; --port 0 takes a free one"
+            ) from None
+        with server as bound:
+            host = f"[{self.host}]" if ":" in self.host else self.host
+            scheme = "http" if self.cert is None else "https"
+            yield bound, f"{scheme}://{host}:{bound.getsockname()[1]}"
+
+
+def run(server: Coroutine[object, object, None]) -> None:
+    """Run a server until its end, on the fastest event loop there is."""
+    with asyncio.Runner(loop_factory=_new_loop) as runner:
+        runner.run(server)
+
+
+async def listen(
+    app: ASGIApp, place: Place, say: Callable[[str], None], drain: Callable[[], None]
+) -> None:
+    """Serve an application until a signal comes, at which its streams are drained.
+
+    The address is said when the socket is open: who asks from then on is answered.
+    """
+    with place.bound() as (bound, address):
+        server = _Server(_config(app, place), drain)
+        say(address)
+        await server.serve(sockets=[bound])
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    if sys.platform == "win32":  # where there is no faster one
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
+def _config(app: ASGIApp, place: Place) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=PATIENCE,
+        ssl_certfile=place.cert,
+        ssl_keyfile=place.key,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Ends streams at a signal, at the second one at once."""
+
+    def __init__(self, config: uvicorn.Config, drain: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._drain = drain
+        self._loop = asyncio.get_running_loop()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals; one that ended the service is not sent again."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002, uvicorn's
+        """Begin to end."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._loop.call_soon_threadsafe(self._drain)

@@ -1,0 +1,96 @@
+"""What is written about the package in several places is the same in all of them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from helpers import PROJECT, ROOT
+from packaging.requirements import Requirement
+
+import fallow
+from fallow.extras import EXTRAS
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def read_yaml(path: Path) -> Any:
+    return msgspec.yaml.decode(path.read_bytes())
+
+
+def run_lines(workflow: Path) -> list[str]:
+    """Return the commands of a workflow."""
+    jobs = read_yaml(workflow)["jobs"].values()
+    steps = [step for job in jobs for step in job.get("steps", [])]
+    return [line for step in steps for line in step.get("run", "").splitlines()]
+
+
+def test_the_version_is_the_projects() -> None:
+    assert fallow.__version__ == PROJECT["version"]
+    with pytest.raises(AttributeError, match=r"^module 'fallow' has no attribute '__versions__'$"):
+        fallow.__versions__  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.slow
+def test_importing_the_package_does_not_look_up_its_version() -> None:
+    code = "import sys, fallow; print('importlib.metadata' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert told.stdout == "False\n"
+
+
+def test_every_library_of_an_extra_is_known_by_it() -> None:
+    extras = {
+        requirement.name: extra
+        for extra, requirements in PROJECT["optional-dependencies"].items()
+        for requirement in map(Requirement, requirements)
+        if extra != "dev" and requirement.name != "fallow"
+    }
+    assert extras == EXTRAS
+
+
+def test_the_citation_is_of_this_package() -> None:
+    citation = read_yaml(ROOT / "CITATION.cff")
+    assert citation["title"] == PROJECT["name"]
+    assert citation["abstract"] == PROJECT["description"]
+    assert citation["authors"] == PROJECT["authors"]
+    assert citation["keywords"] == PROJECT["keywords"]
+    assert citation["license"] == PROJECT["license"]
+    assert citation["repository-code"] == PROJECT["urls"]["Source"]
+    assert citation["url"] == PROJECT["urls"]["Documentation"]
+    assert citation["version"] == PROJECT["version"]
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", changelog, flags=re.MULTILINE)[0] == PROJECT["version"]
+
+
+def test_tests_run_on_every_python_that_is_promised() -> None:
+    matrix = read_yaml(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["fast"]["strategy"]
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert matrix["matrix"]["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_what_there_is(workflow: Path) -> None:
+    (targets,) = re.findall(r"^\.PHONY: (.*)", MAKEFILE, flags=re.MULTILINE)
+    lines = run_lines(workflow)
+    assert lines
+    for line in lines:
+        program, *arguments = line.split()
+        if program == "make":
+            assert set(arguments) <= set(targets.split())
+        else:
+            assert program in ("git", "python") or (ROOT / program).exists(), line
+
+
+def test_commits_are_checked_as_by_make() -> None:
+    (repository,) = read_yaml(ROOT / ".pre-commit-config.yaml")["repos"]
+    entries = [hook["entry"] for hook in repository["hooks"]]
+    (lines,) = re.findall(r"^lint: .*\n((?:\t.*\n)+)", MAKEFILE, flags=re.MULTILINE)
+    assert entries == [line.strip().replace("$(BIN)", ".venv/bin") for line in lines.splitlines()]
