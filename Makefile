@@ -4,7 +4,7 @@
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv-bench/.ready
-INSTALL := install --quiet --disable-pip-version-check
+INSTALL := install --disable-pip-version-check
 
 # A minute on two cores. Results of older code would be refused, so they are run anew.
 demo: $(READY)

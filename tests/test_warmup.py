@@ -89,13 +89,16 @@ def test_warmup_needs_a_place_for_machine_code(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+BEAM = "import fallow; fallow.planners.beam(fallow.catalog.figure2())"
+
+
 @pytest.mark.slow
 def test_a_terminal_is_told_once_that_it_compiles(tmp_path: Path) -> None:
     told = []
     for _ in range(2):
         reader, writer = pty.openpty()
         subprocess.run(
-            command("plan", "figure2", "--method", "beam"),
+            [sys.executable, "-c", BEAM],
             env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "TERM": "dumb"},
             check=True,
             stdout=subprocess.DEVNULL,

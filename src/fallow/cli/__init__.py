@@ -23,7 +23,7 @@ try:
             warmup,
         )
         from fallow.cli.app import app
-        from fallow.cli.terminal import replace_unprintable, say_when_compiling
+        from fallow.cli.terminal import replace_unprintable
         from fallow.signals import Ended, end_at_signals, end_process
 except ModuleNotFoundError as error:
     if error.name not in EXTRAS:
@@ -41,7 +41,6 @@ def run_app(application: Typer) -> None:
     """Run a command line, and end with it: runs under way in threads are not waited for."""
     end_at_signals()
     replace_unprintable()
-    say_when_compiling()
     try:
         application()
     except Ended as ended:

@@ -1,10 +1,8 @@
 """Lines on the terminal: users' text is shown as it is, and no terminal fails at it or obeys it."""
 
-import logging
 import sys
 from io import TextIOWrapper
 
-from fallow import kernels
 from fallow.text import visible
 
 
@@ -23,17 +21,3 @@ def replace_unprintable() -> None:
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
-
-
-class _Lines(logging.Handler):
-    """Prints what is logged among errors."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print_error(record.getMessage())
-
-
-def say_when_compiling() -> None:
-    """Print a line when the first kernel is compiled, if somebody sits there and waits for it."""
-    if sys.stderr.isatty():
-        kernels.log.addHandler(_Lines())
-        kernels.log.setLevel(logging.INFO)

@@ -7,6 +7,7 @@ kernel and all it calls live in one file.
 """
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import cache, cached_property, wraps
 from importlib import import_module
@@ -22,7 +23,18 @@ Result = TypeVar("Result")
 Function = Callable[Parameters, Result]
 Scope = dict[str, Any]
 
+
+class _Watched(logging.Handler):
+    """Prints what is logged where somebody sits there and waits: at a terminal or a notebook."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if sys.stderr and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            print(f"fallow: {record.getMessage()}", file=sys.stderr)
+
+
 log = logging.getLogger(__name__)
+log.setLevel(logging.INFO)
+log.addHandler(_Watched())
 
 LIMIT = 200_000
 """Steps that a process leaves to the interpreter, a tenth of a second or two."""
