@@ -210,4 +210,4 @@ for each in (songs, best, run):
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("a figure needs matplotlib") == 3
-    assert result.stdout.count("'plot'") == 3
+    assert result.stdout.count('pip install "fallow[plot]"') == 3

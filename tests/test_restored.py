@@ -277,7 +277,7 @@ SAMPLES: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(
     ("kind", "name", "value", "message"),
-    [(0, *each) for each in TRAJECTORIES] + [(1, *each) for each in SAMPLES],
+    [(0, *each) for each in TRAJECTORIES] + [(2, *each) for each in SAMPLES],
 )
 def test_a_trajectory_that_cannot_be_is_refused(
     kind: int, name: str, value: Any, message: str, tmp_path: Path

@@ -49,7 +49,7 @@ class Trajectory(ABC):
     >>> run.arms(), run.counts()
     (array([1, 0, 1, 0, 1]), array([2, 3]))
     >>> run.rewards()  # hymn, arm 0, is rested and pays 1 for certain
-    array([0., 1., 1., 1., 1.])
+    array([0., 1., 1., 1., 0.])
     """
 
     @property
