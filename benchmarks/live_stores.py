@@ -154,8 +154,10 @@ def write_events(path: Path, users: int, events: int) -> None:
     store = open_store(f"sqlite:///{path}")
     campaign = store.create("live", SETTINGS.to_json()).number
     coming = _events(users, events)
+    head = 0
     while chunk := list(islice(coming, CHUNK)):
-        store.append([Batch(campaign, 0, chunk)])
+        store.append([Batch(campaign, head, chunk)])
+        head += len(chunk)
     store.close()
 
 
