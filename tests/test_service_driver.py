@@ -12,7 +12,7 @@ from service_helpers import PATIENCE, Asked, play
 from test_service import SlowStore
 
 from fallow.live.desk import Desk
-from fallow.live.events import Event
+from fallow.live.events import RETIRE, Event
 from fallow.live.policy import Policy
 from fallow.live.state import State
 from fallow.live.stores import Batch, Kept
@@ -69,6 +69,35 @@ def test_one_key_is_one_decision_among_processes() -> None:
         answer = await mine
         assert (answer.status, answer.json["id"]) == (200, "morning-1")
         assert hosted.claims == {}
+
+    play(scene, store)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_no_arm_is_shown_that_was_retired_meanwhile(elsewhere: bool) -> None:
+    store = SharedStore()
+
+    async def scene(asked: Asked) -> None:
+        hosted = asked.driver.hosted["morning"]
+        made = hosted.desk.decide("ann", None, time.time())
+        assert isinstance(made, Event)
+        if elsewhere:
+            busy = await _make_busy(asked, store)
+        else:
+            store.is_asked.clear()
+            store.gate.clear()
+            busy = asyncio.create_task(
+                asked.ask("DELETE", f"/v1/campaigns/morning/arms/{made.arm}")
+            )
+            while not store.is_asked.is_set():
+                await asyncio.sleep(0.001)
+        mine = asyncio.create_task(asked.decide("ann"))
+        await _until_claimed(asked, 2)
+        if elsewhere:
+            store.append_as_other(hosted.number, 0, Event(RETIRE, time.time(), arm=made.arm))
+        store.gate.set()
+        await busy
+        assert (await mine).json["arm"] != made.arm
 
     play(scene, store)
 

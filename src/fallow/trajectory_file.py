@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from fallow import checks
+from fallow.files import write_whole
 from fallow.instance import Instance
 
 FORMAT = 1
@@ -40,8 +41,9 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
     """Write an NPZ file."""
-    with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, format=np.array(FORMAT), **arrays)
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, format=np.array(FORMAT), **arrays)
+    write_whole(path, content.getvalue())
 
 
 def read_arrays(path: Path) -> Arrays:

@@ -201,7 +201,7 @@ class Campaign:
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
-            self._pass_time()
+            self._look_at_the_clock()
             view = self._desk.state.view()
             shown = self._desk.shown(user, self._now())
         return schedule(Policy(view).expected, rounds, since=shown)
@@ -213,7 +213,7 @@ class Campaign:
         comes.
         """
         with self._lock:
-            self._pass_time()
+            self._look_at_the_clock()
             events = list(self._store.read(self._number))
         return log_of(self._desk.state.settings, self._desk.state.arms, events)
 
@@ -259,7 +259,7 @@ class Campaign:
 
     def _view(self) -> View:
         with self._lock:
-            self._pass_time()
+            self._look_at_the_clock()
             return self._desk.state.view()
 
     def _do(self, request: Callable[[], Event | None]) -> str:
@@ -289,6 +289,11 @@ class Campaign:
             with suppress(StoreError):  # the events are kept, so only the next start is slower
                 self._store.keep_snapshot(self._number, self._snapshot_at, content)
         return None not in kept.numbers
+
+    def _look_at_the_clock(self) -> None:
+        """Keep events for overdue feedback if that is possible, for those who only look."""
+        with suppress(StoreError):
+            self._pass_time()
 
     def _pass_time(self) -> None:
         """Keep events for feedback that is overdue."""

@@ -29,8 +29,8 @@ export class Follower {
     this.#thorough.abort();
     if (this.#isAsking) return;
     this.#isAsking = true;
+    let asked, isFinal;
     try {
-      let asked, isFinal;
       do {
         asked = this.#moves;
         const answer = await this.#patient(ask(this.#settings));
@@ -42,6 +42,7 @@ export class Follower {
       this.#fail(error);
     } finally {
       this.#isAsking = false;
+      if (asked !== this.#moves) this.follow(); // of an error; the sliders have moved on since
     }
   }
 

@@ -44,6 +44,7 @@ export function showTrouble(error) {
   const isGone = error instanceof TypeError; // what fetch throws where nobody listens
   const gone = "fallow explore has ended. Start it again, and load this page anew.";
   byId("trouble").textContent = error === null ? "" : isGone ? gone : error.message;
+  if (error !== null) byId("looking").textContent = "";
 }
 
 /** Let the reader take the instance along. */

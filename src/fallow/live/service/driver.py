@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from fallow.live.decision import parse_decision_id, unknown_decision
 from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
-from fallow.live.events import Claim, Event
+from fallow.live.events import RETIRE, Claim, Event
 from fallow.live.folding import load_state, make_campaign, needs_snapshot
 from fallow.live.service.hosted import Hosted, Proposal
 from fallow.live.service.metrics import Metrics
@@ -233,15 +233,17 @@ class Driver:
                 if number is not None:
                     hosted.apply(number, proposal.event)
             proposal.settle(number)
-        if kept.news:
+        own = (proposal.event for proposal in proposals if proposal.event is not None)
+        if kept.news or any(event.kind == RETIRE for event in own):
             self._give_back(hosted, {claim for _, event in kept.news for claim in event.claims})
         self._look_after(hosted)
 
     def _give_back(self, hosted: Hosted, taken: set[Claim]) -> None:
-        """Let those ask again whose events were made before news that claim the same."""
+        """Let those ask again whose events claim what news do, or whose arm is retired by now."""
         queue, self._queue = self._queue, []
         for proposal in queue:
-            if proposal.hosted is hosted and not taken.isdisjoint(proposal.claims):
+            is_late = not taken.isdisjoint(proposal.claims) or hosted.retired(proposal.event)
+            if proposal.hosted is hosted and is_late:
                 proposal.settle(None)
             else:
                 self._queue.append(proposal)

@@ -8,7 +8,7 @@ from collections import deque
 from typing import NamedTuple
 
 from fallow.live.desk import Desk
-from fallow.live.events import FEEDBACK, Claim, Event
+from fallow.live.events import DECISION, FEEDBACK, Claim, Event
 
 
 class Hosted:
@@ -43,6 +43,13 @@ class Hosted:
         place = self.desk.apply(number, event)
         if event.kind == FEEDBACK:
             self.feedback_seconds.append(event.at - self.desk.state.at[place])
+
+    def retired(self, event: Event | None) -> bool:
+        """Tell whether an event is the decision for an arm that is no longer chosen."""
+        if event is None or event.kind != DECISION:
+            return False
+        state = self.desk.state
+        return state.retired[state.places[event.arm or ""]]
 
     @property
     def open(self) -> int:

@@ -54,10 +54,11 @@ class Place:
         try:
             server = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else error
+            is_name = isinstance(error, socket.gaierror) or error.errno is None
+            reason = error.strerror if is_name else os.strerror(error.errno or 0)
             raise ValueError(
-                f"--host and --port must be an address to listen at, got {self.host} and "
-                f"{self.port}: {reason}; --port 0 takes a free one"
+                "the address must be one of this machine with a port that is free, got "
+                f"{self.host} and port {self.port}: {reason}; --port 0 takes a free one"
             ) from None
         with server as bound:
             host = f"[{self.host}]" if ":" in self.host else self.host

@@ -30,13 +30,13 @@ async def _serve(
     driver = Driver(store)
 
     def begin(address: str) -> None:
-        driver.warming = driver.spawn(warm_up(driver))
         if is_demo:
             driver.spawn(Demo(driver).run())
         _spare_the_collector()
         say(address)
 
     try:
+        driver.warming = driver.spawn(warm_up(driver))
         await driver.start()
         service = Service(driver, tokens)
         await listen(service, place, begin, service.drain)

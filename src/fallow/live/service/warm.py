@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from contextlib import suppress
 
 from fallow import kernels
 from fallow.live.desk import Desk
@@ -17,13 +18,21 @@ from fallow.planners.plan import plan
 async def warm_up(driver: Driver) -> None:
     """Leave everything to the interpreter until another process has filled the compiler's cache."""
     kernels.INTERPRETER.steps = math.inf
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__)
+    with suppress(OSError):  # no process can be had: then it is compiled here
+        await _run(sys.executable, "-P", "-m", __name__)
+    await driver.think(compile_decisions)
+
+
+async def _run(*command: str) -> None:
+    """Run a process to its end, or kill it if that is not waited for."""
+    # A session of its own: Ctrl-C is for the service, which then ends the process without a word.
+    process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
     try:
         await process.wait()
     finally:
         if process.returncode is None:
             process.kill()
-    await driver.think(compile_decisions)
+            await process.wait()
 
 
 def compile_decisions() -> None:

@@ -86,7 +86,7 @@ def refusal(error: Exception, nowhere: str) -> tuple[int, str, dict[str, str]]:
         if error.status_code == 404:
             message = nowhere
         elif error.status_code == 405:
-            message = f"the method must be one of {headers['Allow']}"
+            message = f"the method must be one of {headers.get('Allow', 'GET, HEAD')}"
         return error.status_code, message, headers
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if status == 500:

@@ -42,8 +42,11 @@ INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
 CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number) FROM campaigns ORDER BY number"
 READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
-TRIAL = "INSERT OR REPLACE INTO snapshots VALUES (-1, 0, zeroblob(16384))"
-"""Written where nothing is to be kept, to see whether something could be."""
+TRIAL = (
+    "INSERT OR REPLACE INTO snapshots VALUES (-1, 0, zeroblob(16384))",
+    "DELETE FROM snapshots WHERE campaign = -1",
+)
+"""Written and removed where nothing is to be kept, to see whether something could be."""
 PATIENCE, PAUSE = 0.5, 0.05
 """Seconds in which a file is tried again that others open, too, and at most between two tries."""
 WHAT_TO_DO = {
@@ -155,12 +158,12 @@ class SQLiteStore:
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
         """Keep events, all in one transaction."""
         kept = []
+        if not any(batch.events for batch in batches):
+            self._try_to_write()
         with (
             self._explained("written to, and nothing of the batch was kept"),
             self._transaction("IMMEDIATE"),
         ):
-            if not any(batch.events for batch in batches):
-                self._connection.execute(TRIAL)
             for campaign, known, events in batches:
                 ((head,),) = self._connection.execute(HEAD + "?", (campaign,))
                 news = list(paged(self._pages(campaign), known)) if head > known else ()
@@ -169,6 +172,11 @@ class SQLiteStore:
                 rows = [(campaign, seq, *event) for seq, event in pairs if seq is not None]
                 self._connection.executemany(INSERT, rows)
         return kept
+
+    def _try_to_write(self) -> None:
+        with self._explained("written to, and nothing of the batch was kept"):
+            for statement in TRIAL:
+                self._connection.execute(statement)
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""
