@@ -143,3 +143,14 @@ def test_propensities_are_those_of_the_arms_that_may_be_drawn() -> None:
     assert np.all(forced | drawn)
     assert forced.any()
     assert drawn.any()
+
+
+def test_a_campaign_shows_itself_although_nothing_can_be_kept(tmp_path: Path) -> None:
+    clock = Clock()
+    campaign = Campaign.open(
+        f"sqlite:///{tmp_path}/radio.db", "test", arms=ARMS, max_delay=3, wait=1.0, now=clock
+    )
+    campaign.decide("ann")
+    campaign.close()
+    clock.seconds += 2
+    assert "1 decision" in campaign._repr_html_()

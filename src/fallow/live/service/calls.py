@@ -14,8 +14,8 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from fallow import checks
 from fallow.live.decision import decision_id
 from fallow.live.events import Event
-from fallow.live.service.driver import Done, Driver
-from fallow.live.service.hosted import Hosted
+from fallow.live.service.driver import Driver
+from fallow.live.service.hosted import Done, Hosted
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,

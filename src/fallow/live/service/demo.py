@@ -10,8 +10,8 @@ import numpy as np
 
 from fallow.live.errors import ConflictError
 from fallow.live.events import Event
-from fallow.live.service.driver import Done, Driver
-from fallow.live.service.hosted import Hosted
+from fallow.live.service.driver import Driver
+from fallow.live.service.hosted import Done, Hosted
 from fallow.live.settings import Settings
 from fallow.live.stores import StoreError
 

@@ -12,14 +12,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from fallow.live.decision import parse_decision_id, unknown_decision
 from fallow.live.desk import Desk
 from fallow.live.errors import UnknownError
 from fallow.live.events import RETIRE, Claim, Event
 from fallow.live.folding import load_state, make_campaign, needs_snapshot
-from fallow.live.service.hosted import Hosted, Proposal
+from fallow.live.service.hosted import Done, Hosted, Proposal
 from fallow.live.service.metrics import Metrics
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Batch, Kept, Record, Store, StoreError
@@ -35,13 +35,6 @@ TICK = 1.0
 """Seconds after which overdue feedback and other processes' events are looked for."""
 
 T = TypeVar("T")
-
-
-class Done(NamedTuple):
-    """An event that was kept, and its number."""
-
-    number: int
-    event: Event
 
 
 class Driver:

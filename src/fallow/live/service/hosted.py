@@ -57,6 +57,13 @@ class Hosted:
         return sum(map(sum, self.desk.state.waiting))
 
 
+class Done(NamedTuple):
+    """An event that was kept, and its number."""
+
+    number: int
+    event: Event
+
+
 class Proposal(NamedTuple):
     """An event to keep, or None to hear of others' events; and who waits for its number."""
 
