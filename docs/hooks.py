@@ -54,6 +54,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for page in TUTORIALS.glob("*.md")
     }
     for path, content in {**made, **drawn, **notebooks}.items():
+        if (stored := files.get_file_from_path(path)) is not None:
+            files.remove(stored)
         files.append(File.generated(config, path, content=content))
     return files
 

@@ -17,11 +17,20 @@ from typing import Any
 from docs.fences import Fence, read_fences
 
 TUTORIALS = Path(__file__).parent / "tutorials"
+SHELL = """# Cells of %%bash find the commands of this Python, and print as into a file.
+import os
+import sys
+
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+os.environ.pop("FORCE_COLOR", None)
+"""
 
 
 def to_notebook(page: str) -> str:
     """Return a page as a notebook, in JSON."""
     cells, end = [], 0
+    if any(fence.language == "sh" for fence, _ in read_fences(page)):
+        cells.append(_code(Fence("python", "", SHELL, 0, 0)))
     for fence, shown in read_fences(page):
         if fence.runs or fence.title:  # all others are read, not run
             cells += [_prose(page[end : fence.begin]), _code(fence)]

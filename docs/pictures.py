@@ -1,6 +1,6 @@
 """The pictures of pages, drawn by the build of the site. They follow the reader's colour scheme.
 
-`python -m docs.pictures` draws the README's, which must be there before anything is built.
+`python -m docs.pictures` draws them into `docs/pictures`, for those who read the pages as files.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ PICTURES = {
     "learn-run": plotted("tutorials/learn.md", "run"),
     "recovery": plotted("guides/logs.md", "found"),
 }
-README_PICTURE = Path(__file__).parent / "assets" / "songs.svg"
+FOLDER = Path(__file__).parent / "pictures"
 
 if __name__ == "__main__":
-    README_PICTURE.write_text(svg("songs"), encoding="utf-8")
+    for name in PICTURES:
+        (FOLDER / f"{name}.svg").write_text(svg(name), encoding="utf-8")

@@ -12,6 +12,7 @@ from typer.main import get_group
 
 import fallow
 from docs.fences import Fence, read_fences
+from docs.pictures import FOLDER, PICTURES, svg
 from fallow.cli import app
 from fallow.learners.registry import LEARNERS
 from fallow.studies.read import load_spec
@@ -206,3 +207,13 @@ def test_every_public_name_has_a_docstring_with_an_example() -> None:
             public = getattr(module, name)
             if callable(public):
                 assert ">>>" in (public.__doc__ or "") or name in classes, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_beside_the_pages_are_those_of_the_site(name: str) -> None:
+    assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == svg(name)
+
+
+def test_there_are_no_other_pictures() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(PICTURES)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pages import PATIENCE, PORT, free_port, programs
 
-from docs.notebooks import TUTORIALS, to_notebook
+from docs.notebooks import SHELL, TUTORIALS, to_notebook
 
 PAGE = """\
 # Songs
@@ -43,6 +43,7 @@ Only to be read:
 def test_cells_are_what_the_page_has() -> None:
     cells = json.loads(to_notebook(PAGE))["cells"]
     assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells] == [
+        ("code", SHELL.removesuffix("\n")),
         ("markdown", "# Songs\n\nWrite a file, and read [about it](https://example.org):"),
         ("code", "%%writefile songs.toml\ndelays = [1]"),
         ("code", "print(1)"),

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from helpers import PROJECT, ROOT
 
-from docs.pictures import README_PICTURE, svg
-
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 SHELL = re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
@@ -59,9 +57,3 @@ def test_extras_are_explained_and_exist() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE)) == extras
     (installed,) = re.findall(r'^pip install "\.\[(.*)\]"$', "\n".join(PIP), flags=re.MULTILINE)
     assert set(installed.split(",")) < extras
-
-
-@pytest.mark.slow
-def test_the_picture_is_the_one_that_the_site_draws() -> None:
-    assert README_PICTURE.read_text(encoding="utf-8") == svg("songs")
-    assert f"({README_PICTURE.relative_to(ROOT)})" in README

@@ -107,5 +107,5 @@ def test_a_terminal_is_told_once_that_it_compiles(tmp_path: Path) -> None:
         )
         os.write(writer, b"the end")
         told.append(os.read(reader, 10_000).decode())
-    assert told[0].count("fallow: compiling, once for this machine; `fallow warmup`") == 1
+    assert told[0].count("fallow: compiling, once for this machine: up to a minute; ") == 1
     assert "compiling" not in told[1]

@@ -23,7 +23,8 @@ def print_table(
     """Print a table; the first column and those in `texts` hold text, all others numbers.
 
     On standard output, unless there is another console. Where that is too narrow, what stands in
-    brackets behind a number goes below it.
+    brackets behind a number goes below it; where it still is, lines are longer than the terminal,
+    but no number is cut.
     """
     console = console or Console(highlight=False)
     cells = [[visible(cell) for cell in row] for row in (headers, *rows)]
@@ -32,12 +33,16 @@ def print_table(
     least = [NARROWEST if folds else width for folds, width in zip(is_text, widths, strict=True)]
     is_wide = sum(least) + GAP * (len(least) - 1) <= console.width
     bracket = " (" if is_wide else "\n("
+    cells = [[cell.replace(" (", bracket) for cell in row] for row in cells]
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for header, folds in zip(cells[0], is_text, strict=True):
+    needed = -GAP
+    for column, folds in zip(zip(*cells, strict=True), is_text, strict=True):
+        header, lines = Text(column[0]), [line for cell in column for line in cell.split("\n")]
         if folds:
-            table.add_column(Text(header), overflow="fold", min_width=NARROWEST)
+            table.add_column(header, overflow="fold", min_width=NARROWEST)
         else:
-            table.add_column(Text(header), justify="right", no_wrap=True)
+            table.add_column(header, justify="right", no_wrap=True)
+        needed += GAP + (NARROWEST if folds else max(map(len, lines)))
     for row in cells[1:]:
-        table.add_row(*(Text(cell.replace(" (", bracket)) for cell in row))
-    console.print(table)
+        table.add_row(*map(Text, row))
+    console.print(table, width=max(console.width, needed), crop=False)

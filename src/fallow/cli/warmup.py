@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from fallow import Instance, Rules, catalog, kernels, optimal, plan, schedule, simulate
+from fallow import Campaign, Instance, Rules, catalog, kernels, optimal, plan, schedule, simulate
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.progress import progress_bar
 from fallow.cli.terminal import print_line
@@ -58,6 +58,7 @@ def all_works() -> Iterator[Callable[[], object]]:
     for name in LEARNERS:
         yield partial(_play, instance, name)
     yield partial(_judge, instance)
+    yield _decide
 
 
 def _judge(instance: Instance) -> None:
@@ -65,6 +66,14 @@ def _judge(instance: Instance) -> None:
     log = simulate_log(instance, users=30, rounds=60)
     rest_matters(log)
     value(log, [0, 1])
+
+
+def _decide() -> None:
+    """Let a campaign decide and plan."""
+    with Campaign.open("memory:", "trial", arms=["hymn", "waltz"], max_delay=2) as campaign:
+        campaign.feedback(campaign.decide("ann").id, 1.0)
+        campaign.plan()
+        campaign.schedule("ann", rounds=3)
 
 
 def _play(instance: Instance, name: str) -> None:

@@ -188,4 +188,4 @@ def _watch_compiler() -> None:
 
 @cache
 def _announce() -> None:
-    log.info("compiling, once for this machine; `fallow warmup` does it beforehand")
+    log.info("compiling, once for this machine: up to a minute; `fallow warmup` does it beforehand")
