@@ -45,4 +45,7 @@ def print_table(
         needed += GAP + (NARROWEST if folds else max(map(len, lines)))
     for row in cells[1:]:
         table.add_row(*map(Text, row))
-    console.print(table, width=max(console.width, needed), crop=False)
+    width = console.width
+    console.width = max(width, needed)
+    console.print(table)
+    console.width = width
