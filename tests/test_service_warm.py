@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -49,10 +50,10 @@ def test_the_interpreter_does_all_until_another_process_has_compiled(
 def test_it_compiles_here_where_no_process_can_be_had(
     monkeypatch: pytest.MonkeyPatch, done: list[str]
 ) -> None:
-    async def fail(*_: Any, **__: Any) -> NoReturn:
+    def fail(*_: Any, **__: Any) -> NoReturn:
         raise OSError("no memory for it")
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", fail)
+    monkeypatch.setattr(subprocess, "Popen", fail)
     warmed_up()
     assert done == ["compiled here"]
 

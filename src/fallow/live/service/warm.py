@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import subprocess
 import sys
 from contextlib import suppress
 
@@ -26,13 +27,12 @@ async def warm_up(driver: Driver) -> None:
 async def _run(*command: str) -> None:
     """Run a process to its end, or kill it if that is not waited for."""
     # A session of its own: Ctrl-C is for the service, which then ends the process without a word.
-    process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
+    process = subprocess.Popen(command, start_new_session=True)
     try:
-        await process.wait()
+        await asyncio.to_thread(process.wait)
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        process.kill()
+        process.wait()
 
 
 def compile_decisions() -> None:
