@@ -26,7 +26,7 @@ async def warm_up(driver: Driver) -> None:
 
 async def _run(*command: str) -> None:
     """Run a process to its end, or kill it if that is not waited for."""
-    # A session of its own: Ctrl-C is for the service, which then ends the process without a word.
+    # Apart from the terminal: Ctrl-C is for the service, which then ends the process quietly.
     process = subprocess.Popen(command, start_new_session=True)
     try:
         await asyncio.to_thread(process.wait)
