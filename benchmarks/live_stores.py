@@ -67,7 +67,8 @@ class Clients:
             self._keep([each for each in rewards if each is not None])
 
     def _keep(self, events: Sequence[Event]) -> list[int]:
-        batch = Batch(self._campaign, self._desk.state.head, events)
+        state = self._desk.state
+        batch = Batch(self._campaign, state.head, state.checksum, events)
         (kept,) = self._store.append([batch])
         numbers = [number for number in kept.numbers if number is not None]
         for number, event in zip(numbers, events, strict=True):
@@ -152,12 +153,13 @@ def measure_start() -> Section:
 def write_events(path: Path, users: int, events: int) -> None:
     """Write a campaign whose users take turns."""
     store = open_store(f"sqlite:///{path}")
-    campaign = store.create("live", SETTINGS.to_json()).number
+    record = store.create("live", SETTINGS.to_json())
+    head, checksum = record.head, record.checksum
     coming = _events(users, events)
-    head = 0
     while chunk := list(islice(coming, CHUNK)):
-        store.append([Batch(campaign, head, chunk)])
-        head += len(chunk)
+        assert checksum is not None
+        (kept,) = store.append([Batch(record.number, head, checksum, chunk)])
+        head, checksum = head + len(chunk), kept.checksum
     store.close()
 
 

@@ -14,7 +14,8 @@ def main(url: str, durable: str, early: str) -> None:
     """Append to a store; what could not be kept is tried again."""
     store = open_store(url, durable == "durable")
     record = store.create("kills", "{}")
-    head = record.head
+    head, checksum = record.head, record.checksum
+    assert checksum is not None
     generator = random.Random(head)
     last = head
     while True:
@@ -25,11 +26,12 @@ def main(url: str, durable: str, early: str) -> None:
             print(last, flush=True)
         while True:
             try:
-                (kept,) = store.append([Batch(record.number, head, events)])
+                (kept,) = store.append([Batch(record.number, head, checksum, events)])
             except StoreError:
                 continue
             break
         # Events of a batch that seemed lost come as news, and get in the way of their repetition.
+        checksum = kept.checksum
         head += len(kept.news) + len(events) - kept.numbers.count(None)
         print(last, flush=True)
 

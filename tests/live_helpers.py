@@ -6,18 +6,29 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from zlib import crc32
 
 from helpers import python_path
 
-from fallow.live.events import DECISION, Event
-from fallow.live.stores import Store
+from fallow.live.events import DECISION, Event, checksum_after
+from fallow.live.stores import Batch, Store
 
 
 def decisions(*users: object) -> list[Event]:
     """Return a decision for each user, with no more than a store needs."""
     return [Event(DECISION, 0.5, user=str(user)) for user in users]
+
+
+def batch(store: Store, campaign: int, head: int, events: Sequence[Event]) -> Batch:
+    """Return a batch of one who has read the store up to `head`, or as far as it goes."""
+    (record,) = (record for record in store.campaigns() if record.number == campaign)
+    checksum = crc32(record.settings.encode())
+    for number, event in store.read(campaign):
+        if number <= head:
+            checksum = checksum_after(checksum, event)
+    return Batch(campaign, head, checksum, events)
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from threading import Barrier
 import psycopg
 import pytest
 from helpers import python_path
-from live_helpers import acknowledged, kept_users, kill_appender, run_appender
+from live_helpers import acknowledged, batch, kept_users, kill_appender, run_appender
 
 from benchmarks.postgres import Postgres
 from fallow.live.events import DECISION, FEEDBACK, Event
 from fallow.live.folding import load_state
-from fallow.live.stores import PAGE, Batch, Store, StoreError, open_store
+from fallow.live.stores import PAGE, Store, StoreError, open_store
 
 pytestmark = pytest.mark.slow
 KILLS = 10 if os.environ.get("FALLOW_NIGHTLY") else 2
@@ -56,7 +56,7 @@ def test_news_come_in_order_and_what_they_get_in_the_way_of_is_not_kept(
     one, other = stores
     number = one.create("shared", "{}").number
     theirs = [decision("ann", "k"), decision("bob"), Event(FEEDBACK, 0.5, ref=1, reward=0.5)]
-    one.append([Batch(number, 0, theirs)])
+    one.append([batch(one, number, 0, theirs)])
     ours = [
         decision("ann"),
         decision("carl"),
@@ -64,10 +64,10 @@ def test_news_come_in_order_and_what_they_get_in_the_way_of_is_not_kept(
         Event(FEEDBACK, 0.5, ref=1, reward=0.5),
         Event(FEEDBACK, 0.5, ref=2, reward=0.5),
     ]
-    (kept,) = other.append([Batch(number, 0, ours)])
+    (kept,) = other.append([batch(other, number, 0, ours)])
     assert list(kept.news) == list(enumerate(theirs, 1))
     assert kept.numbers == [None, 4, None, None, 5]
-    (kept,) = one.append([Batch(number, 3, [])])
+    (kept,) = one.append([batch(one, number, 3, [])])
     assert list(kept.news) == [(4, ours[1]), (5, ours[4])]
     assert list(one.read(number)) == list(enumerate([*theirs, ours[1], ours[4]], 1))
     assert one.campaigns() == other.campaigns()
@@ -78,8 +78,8 @@ def test_many_news_come_in_pages(stores: tuple[Store, Store]) -> None:
     one, other = stores
     number = one.create("shared", "{}").number
     theirs = [decision(str(user)) for user in range(2 * PAGE + 1)]
-    one.append([Batch(number, 0, theirs)])
-    (kept,) = other.append([Batch(number, 0, [decision("7"), decision("new")])])
+    one.append([batch(one, number, 0, theirs)])
+    (kept,) = other.append([batch(other, number, 0, [decision("7"), decision("new")])])
     assert list(kept.news) == list(enumerate(theirs, 1))
     assert kept.numbers == [None, 2 * PAGE + 2]
 
@@ -95,7 +95,7 @@ def test_processes_that_append_to_the_same_campaigns_do_not_wait_for_each_other(
         heads = dict.fromkeys(ordered, 0)
         for step in range(100):
             events = [decision(f"{mine}{step}")]
-            kept = store.append([Batch(number, heads[number], events) for number in ordered])
+            kept = store.append([batch(store, number, heads[number], events) for number in ordered])
             for number, each in zip(ordered, kept, strict=True):
                 heads[number] += len(each.news) + 1
                 assert each.numbers == [heads[number]]
@@ -127,11 +127,11 @@ def test_of_many_that_make_the_tables_at_once_none_fails(url: str) -> None:
 def test_a_lost_connection_is_said_and_made_anew(url: str) -> None:
     store = open_store(url)
     number = store.create("shared", "{}").number
-    store.append([Batch(number, 0, [decision("ann")])])
+    store.append([batch(store, number, 0, [decision("ann")])])
     kill_connections(url)
     with pytest.raises(StoreError, match=r"PostgreSQL could not be written to: .*connection"):
-        store.append([Batch(number, 1, [decision("bob")])])
-    assert store.append([Batch(number, 1, [decision("bob")])])[0].numbers == [2]
+        store.append([batch(store, number, 1, [decision("bob")])])
+    assert store.append([batch(store, number, 1, [decision("bob")])])[0].numbers == [2]
     reading = store.read(number)
     next(reading)
     kill_connections(url)
@@ -156,9 +156,9 @@ def test_a_commit_that_is_not_answered_comes_as_news(
 
     monkeypatch.setattr(psycopg.Connection, "transaction", unanswered)
     with pytest.raises(StoreError, match="could not be written to: the server went away"):
-        store.append([Batch(number, 0, [decision("ann")])])
+        store.append([batch(store, number, 0, [decision("ann")])])
     monkeypatch.undo()
-    (kept,) = store.append([Batch(number, 0, [decision("ann"), decision("bob")])])
+    (kept,) = store.append([batch(store, number, 0, [decision("ann"), decision("bob")])])
     assert list(kept.news) == [(1, decision("ann"))]
     assert kept.numbers == [None, 2]
     store.close()
@@ -172,12 +172,12 @@ def test_a_batch_that_cannot_be_kept_leaves_nothing(
 ) -> None:
     store = open_store(url)
     first, second = store.create("a", "{}").number, store.create("b", "{}").number
-    batches = [Batch(first, 0, [decision("ann")]), Batch(second, 0, [decision(text)])]
+    batches = [batch(store, first, 0, [decision("ann")]), batch(store, second, 0, [decision(text)])]
     with pytest.raises(error):
         store.append(batches)
     assert [record.head for record in store.campaigns()] == [0, 0]
     assert list(store.read(first)) == []
-    assert store.append([Batch(first, 0, [decision("ann")])])[0].numbers == [1]
+    assert store.append([batch(store, first, 0, [decision("ann")])])[0].numbers == [1]
     store.close()
 
 
@@ -185,8 +185,8 @@ def test_a_store_that_has_lost_events_is_refused(url: str) -> None:
     """As after a move to a copy that lags behind: its next numbers were given out before."""
     store = open_store(url)
     number = store.create("shared", "{}").number
-    with pytest.raises(StoreError, match="must have all 7 events it kept, got 0"):
-        store.append([Batch(number, 7, [decision("ann")])])
+    with pytest.raises(StoreError, match="another history than this process, which knows 7 events"):
+        store.append([batch(store, number, 7, [decision("ann")])])
     assert store.campaigns()[0].head == 0
     store.close()
 
@@ -194,8 +194,8 @@ def test_a_store_that_has_lost_events_is_refused(url: str) -> None:
 def test_a_store_of_a_newer_version_is_refused(url: str) -> None:
     open_store(url).close()
     with psycopg.connect(url) as connection:
-        connection.execute("UPDATE fallow.version SET number = 2")
-    with pytest.raises(StoreError, match="must be of version 1 or older, got 2"):
+        connection.execute("UPDATE fallow.version SET number = 3")
+    with pytest.raises(StoreError, match="must be of version 2 or older, got 3"):
         open_store(url)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from threading import Event as Gate
 
 import pytest
+from live_helpers import batch
 from service_helpers import PATIENCE, Asked, play
 from test_service import SlowStore
 
@@ -35,7 +36,7 @@ class SharedStore(SQLiteStore):
         return super().append(batches)
 
     def append_as_other(self, campaign: int, head: int, event: Event) -> None:
-        super().append([Batch(campaign, head, [event])])
+        super().append([batch(self, campaign, head, [event])])
 
 
 async def _make_busy(asked: Asked, store: SharedStore) -> asyncio.Task[object]:

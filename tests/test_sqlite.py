@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from live_helpers import decisions, kept_users, kill_appender
+from live_helpers import batch, decisions, kept_users, kill_appender
 
-from fallow.live.stores import Batch, Store, StoreError, open_store
+from fallow.live.stores import Store, StoreError, open_store
 
 KILLS = 50 if os.environ.get("FALLOW_NIGHTLY") else 5
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "radio.db"
     store = open_store(f"sqlite:///{path}")
     number = store.create("morning", "{}").number
-    store.append([Batch(number, 0, decisions(*range(5000)))])
+    store.append([batch(store, number, 0, decisions(*range(5000)))])
     store.close()
     return path
 
@@ -45,7 +45,7 @@ def test_a_second_process_is_refused_at_once_and_the_first_goes_on(file: Path) -
     assert second.returncode == 1
     assert "could not be opened: database is locked; it is open already, here or" in second.stderr
     assert "it is open already, here or in another process; close it there" in refusal(file)
-    store.append([Batch(1, 5000, decisions("more"))])
+    store.append([batch(store, 1, 5000, decisions("more"))])
     store.close()
     with closing(open_store(f"sqlite:///{file}")) as again:
         assert again.campaigns()[0].head == 5001
@@ -85,9 +85,9 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path) -> No
 
 def test_a_store_of_a_newer_version_is_refused(file: Path) -> None:
     with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     connection.close()
-    assert "must be a store of version 1 or older, got 2; install a newer fallow" in refusal(file)
+    assert "must be a store of version 2 or older, got 3; install a newer fallow" in refusal(file)
 
 
 def test_damage_is_said_when_it_is_met(file: Path) -> None:
@@ -118,8 +118,8 @@ def test_a_batch_that_cannot_be_kept_leaves_nothing(file: Path) -> None:
     """Half of a batch is in, then one event cannot be written: a lone half of a character."""
     store = open_store(f"sqlite:///{file}")
     with pytest.raises(UnicodeEncodeError):
-        store.append([Batch(1, 5000, decisions("fine", "\ud800"))])
-    assert store.append([Batch(1, 5000, decisions("next"))])[0].numbers == [5001]
+        store.append([batch(store, 1, 5000, decisions("fine", "\ud800"))])
+    assert store.append([batch(store, 1, 5000, decisions("next"))])[0].numbers == [5001]
     assert [event.user for _, event in store.read(1, 5000)] == ["next"]
     store.close()
     with pytest.raises(StoreError, match="could not be read: Cannot operate on a closed database"):
@@ -140,7 +140,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(disk: Path, durable: bool) -> N
         nonlocal acknowledged
         for _ in range(times):
             users = range(acknowledged, acknowledged + 100)
-            store.append([Batch(number, acknowledged, decisions(*users))])
+            store.append([batch(store, number, acknowledged, decisions(*users))])
             acknowledged += 100
 
     message = rf"{path} could not be written to, and nothing of the batch was kept: .*; free some"
@@ -148,7 +148,9 @@ def test_a_full_disk_keeps_what_was_acknowledged(disk: Path, durable: bool) -> N
         append_hundreds(1000)
     assert acknowledged > 1000
     with pytest.raises(StoreError, match="nothing of the batch was kept"):
-        store.append([Batch(number, acknowledged, [])])  # so that it is known to be full still
+        store.append(
+            [batch(store, number, acknowledged, [])]
+        )  # so that it is known to be full still
     with pytest.raises(StoreError, match="the snapshot was not kept"):
         store.keep_snapshot(number, acknowledged, bytes(500_000))
     assert store.campaigns()[0].head == acknowledged

@@ -6,6 +6,7 @@ import fallow.signals  # noqa: F401, first: a command answers Ctrl-C while the r
 
 # isort: split
 from fallow import catalog, decay, learners, live, logs, planners, studies
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.bayes_rotation import BayesRotation
@@ -31,6 +32,7 @@ __all__ = [
     "BayesRotation",
     "Block",
     "Campaign",
+    "InputError",
     "Instance",
     "Learner",
     "Log",

@@ -276,7 +276,7 @@ class Campaign:
 
     def _keep(self, *events: Event) -> bool:
         """Keep events and take them in; tell whether all were, and nothing in their place."""
-        batch = Batch(self._number, self._desk.state.head, events)
+        batch = Batch(self._number, self._desk.state.head, self._desk.state.checksum, events)
         (kept,) = self._store.append([batch])
         for number, event in kept.news:
             self._desk.apply(number, event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from fallow.live.decision import decision_id
 
@@ -20,6 +21,8 @@ ARM = "arm"
 """An arm was added."""
 RETIRE = "retire"
 """An arm is no longer to be chosen."""
+REFUSAL = "refusal"
+"""The rules left no arm for a user, so nothing was decided."""
 
 Claim = tuple[str, object]
 """Something that only one event at a time may be about, such as a user's next decision."""
@@ -48,6 +51,8 @@ class Event(NamedTuple):
         What a decision was believed to pay.
     key
         The caller's own name of a decision.
+    reason
+        Why a request was refused.
     """
 
     kind: str
@@ -60,6 +65,7 @@ class Event(NamedTuple):
     reward: float | None = None
     expected: float | None = None
     key: str | None = None
+    reason: str | None = None
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -67,6 +73,8 @@ class Event(NamedTuple):
         if self.kind == DECISION:
             mine: Claim = ("user", self.user)
             return (mine, ("key", self.key)) if self.key is not None else (mine,)
+        if self.kind == REFUSAL:
+            return ()
         # All arms are one claim: two of them must not retire at once if the rules need either.
         return (("decision", self.ref),) if self.ref is not None else (("arms", None),)
 
@@ -78,3 +86,13 @@ class Event(NamedTuple):
         identity = None if number is None else decision_id(campaign, number)
         document = {"seq": seq, "kind": self.kind, "id": identity, **fields}
         return {name: value for name, value in document.items() if value is not None}
+
+
+def checksum_after(checksum: int, event: Event) -> int:
+    """Return the running checksum of a campaign's history after one more event.
+
+    Two histories that differ have different checksums, but for a chance of 2^-32. It begins with
+    that of the settings. All parts are written as text that is the same in every process: whole
+    numbers, names, and floats by their shortest digits.
+    """
+    return crc32("\0".join(map(str, event)).encode(), checksum)

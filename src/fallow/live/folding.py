@@ -2,13 +2,14 @@
 
 import json
 from contextlib import suppress
+from zlib import crc32
 
 from fallow import checks
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.policy import check_rules
 from fallow.live.settings import Settings
 from fallow.live.state import State
-from fallow.live.stores import Record, Store
+from fallow.live.stores import HistoryError, Record, Store
 
 SNAPSHOT = 50_000
 """Events after which a snapshot is kept, or a quarter of all, if that is more."""
@@ -22,16 +23,36 @@ def needs_snapshot(head: int, last: int) -> bool:
 def load_state(store: Store, record: Record) -> State:
     """Return the state of a campaign as of its last event.
 
-    A snapshot that is damaged or of another version is left alone: all events are read instead.
+    A snapshot that is damaged, of another version or of another history is ignored, and all events
+    are replayed. Events that do not add up to the checksum of the record raise `HistoryError`.
     """
-    state = State(Settings.from_document(json.loads(record.settings)))
     if (kept := store.snapshot(record.number)) is not None:
-        with suppress(ValueError):
+        with suppress(ValueError, HistoryError):
             state = State.from_bytes(kept[1])
             state.snapshot_at = state.head
+            return _catch_up(store, record, state)
+    state = State(Settings.from_document(json.loads(record.settings)))
+    state.checksum = crc32(record.settings.encode())
+    return _catch_up(store, record, state)
+
+
+def _catch_up(store: Store, record: Record, state: State) -> State:
+    """Replay the events that a state does not have yet, and check it where the record was made."""
+    _check_history(record, state)
     for number, event in store.read(record.number, state.head):
         state.apply(number, event)
+        _check_history(record, state)
+    if state.head < record.head:
+        raise HistoryError(f"campaign {record.name!r} has lost events; restore it from a copy")
     return state
+
+
+def _check_history(record: Record, state: State) -> None:
+    if state.head == record.head and record.checksum not in (state.checksum, None):
+        raise HistoryError(
+            f"the events of campaign {record.name!r} are damaged: their checksum is not the one "
+            "that was kept with them; restore the store from a copy"
+        )
 
 
 def find_campaign(store: Store, name: str) -> Record:
@@ -51,7 +72,7 @@ def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, 
     is_new = all(record.name != name for record in store.campaigns())
     wanted = settings.to_json()
     record = store.create(name, wanted)
-    if record.settings != wanted:
+    if Settings.from_document(json.loads(record.settings)) != settings:
         raise ConflictError(
             f"settings of {name!r} must be those that it was made with, {record.settings}, "
             f"got {wanted}; take another name, or change arms by adding and retiring them"

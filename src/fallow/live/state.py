@@ -24,12 +24,13 @@ from fallow.live.events import (
     FEEDBACK,
     RETIRE,
     Event,
+    checksum_after,
 )
 from fallow.live.settings import Settings
 
 UNIT = 2.0**32
 """Rewards are added up as whole numbers of 1 / UNIT, so that their order makes no difference."""
-FORMAT = b"fallow state 1\n"
+FORMAT = b"fallow state 2\n"
 """What a state as bytes begins with, before a checksum; another number for another layout."""
 OPEN, CLOSED, CANCELLED, DEFAULTED, EXPIRED = range(5)
 """What became of a decision: nothing yet, feedback, not shown, the default reward, or neither."""
@@ -67,6 +68,8 @@ class State:
         How many events of each kind there were.
     head
         The number of the last event.
+    checksum
+        Of the settings and all events.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -82,6 +85,7 @@ class State:
         self.keys: dict[str, int] = {}
         self.kinds: Counter[str] = Counter()
         self.head = 0
+        self.checksum = crc32(settings.to_json().encode())
         self.gaps = [0] * CLASSES
         self.snapshot_at = 0
         """The last event of the snapshot that it was read from."""
@@ -103,6 +107,7 @@ class State:
     def apply(self, number: int, event: Event) -> int:
         """Take in the next event; return the place of the decision that it is about, -1 if none."""
         self.head = number
+        self.checksum = checksum_after(self.checksum, event)
         kind = event.kind
         self.kinds[kind] += 1
         place = self.place(event.ref)
@@ -172,7 +177,7 @@ class State:
         )
 
     def _decide(self, number: int, event: Event) -> int:
-        _, at, _, user, name, delay, _, _, expected, key = event
+        _, at, _, user, name, delay, _, _, expected, key, _ = event
         assert user is not None
         assert name is not None
         assert delay is not None
@@ -295,6 +300,6 @@ class State:
         return state
 
 
-PLAIN = ("arms", "retired", "kinds", "head", "counts", "sums", "waiting", "gaps")
+PLAIN = ("arms", "retired", "kinds", "head", "checksum", "counts", "sums", "waiting", "gaps")
 FIXED = ("numbers", "arm", "column", "previous", "turn", "at", "expected")
 CHANGING = ("reward", "status")

@@ -192,6 +192,7 @@ class Driver:
                 Batch(
                     hosted.number,
                     hosted.desk.state.head,
+                    hosted.desk.state.checksum,
                     [each.event for each in proposals if each.event is not None],
                 )
                 for hosted, proposals in by_campaign.items()

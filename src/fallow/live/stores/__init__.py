@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fallow import checks
-from fallow.live.events import DECISION, RETIRE, Event
+from fallow.live.events import DECISION, RETIRE, Event, checksum_after
 
-VERSION = 1
-"""Of the tables; a store of a newer version is refused."""
+VERSION = 2
+"""Of the tables. An older store is brought up to date when it is opened; a newer one is refused."""
 FIELDS = ", ".join(f'"{field}"' for field in Event._fields)
 """The columns of an event; "user" is a word of SQL."""
 PAGE = 1000
 """Events that are read at once, so that reading does not keep appending waiting."""
+
+
+NumberedEvent = tuple[int, Event]
 
 
 class StoreError(Exception):
@@ -28,23 +31,46 @@ class StoreError(Exception):
     """
 
 
+class HistoryError(StoreError):
+    """The store has another history than the one that this process knows.
+
+    It was restored from an older copy, lost commits in a failover, or is damaged. What this process
+    knows is then wrong for good, so only loading the campaign again helps.
+    """
+
+
 class Record(NamedTuple):
-    """A campaign as a store knows it: its number, name, settings as JSON, and its last event."""
+    """A campaign as a store knows it.
+
+    Attributes
+    ----------
+    number, name
+        What the store and its users call it.
+    settings
+        As JSON.
+    head
+        The number of its last event.
+    checksum
+        Of its history up to there; None in a store of version 1 to which nothing was appended
+        since.
+    """
 
     number: int
     name: str
     settings: str
     head: int
+    checksum: int | None
 
 
 class Batch(NamedTuple):
     """Events of one campaign that are to be kept, made by someone who knows all up to `head`.
 
-    No two of them claim the same thing.
+    `checksum` is that of the history up to there. No two of the events claim the same thing.
     """
 
     campaign: int
     head: int
+    checksum: int
     events: Sequence[Event]
 
 
@@ -52,12 +78,13 @@ class Kept(NamedTuple):
     """What became of a batch.
 
     `news` are events that others appended after its `head`, with their numbers. `numbers` are those
-    of the batch's own events; None stands for an event that the news get in the way of, because
-    they claim the same thing or retire its arm, and that was not kept.
+    of the batch's own events; None stands for an event that was not kept, because one before it
+    claims the same thing or retires its arm. `checksum` is that of the history behind them all.
     """
 
     news: Sequence[tuple[int, Event]]
     numbers: Sequence[int | None]
+    checksum: int
 
 
 class Store(Protocol):
@@ -97,6 +124,10 @@ class Store(Protocol):
 
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
         """Keep a snapshot in place of the one before."""
+        ...
+
+    def backup(self, path: str) -> None:
+        """Write a copy of the whole store to a file that does not exist, while others use it."""
         ...
 
     def close(self) -> None:
@@ -139,19 +170,41 @@ def open_store(url: str, durable: bool = False) -> Store:
     )
 
 
-def numbered(head: int, events: Sequence[Event], news: Sequence[tuple[int, Event]]) -> Kept:
-    """Return numbers for events behind `head`, but for those that the news get in the way of."""
+def numbered(batch: Batch, head: int, checksum: int | None, news: Sequence[NumberedEvent]) -> Kept:
+    """Return numbers for the events of a batch, and the checksum of the history behind them.
+
+    Parameters
+    ----------
+    batch
+        What is to be kept.
+    head, checksum
+        Of the history in the store.
+    news
+        What it holds behind the head of the batch.
+    """
+    known = batch.checksum
+    for _, event in news:
+        known = checksum_after(known, event)
+    if head != batch.head + len(news) or checksum not in (known, None):
+        raise HistoryError(
+            f"the store has another history than this process, which knows {batch.head:,} events "
+            f"where the store has {head:,}; it was restored from an older copy, lost commits in a "
+            "failover, or is damaged: restart every process that uses it"
+        )
     taken = {claim for _, event in news for claim in event.claims}
     retired = {event.arm for _, event in news if event.kind == RETIRE}
     numbers: list[int | None] = []
-    for event in events:
+    for event in batch.events:
         is_gone = event.kind == DECISION and event.arm in retired
         if is_gone or (taken and not taken.isdisjoint(event.claims)):
             numbers.append(None)
-        else:
-            head += 1
-            numbers.append(head)
-    return Kept(news, numbers)
+            continue
+        head += 1
+        numbers.append(head)
+        known = checksum_after(known, event)
+        if event.kind == RETIRE:
+            retired.add(event.arm)
+    return Kept(news, numbers, known)
 
 
 def paged(page: Callable[[int], list[tuple[Any, ...]]], after: int) -> Iterator[tuple[int, Event]]:

@@ -1,9 +1,10 @@
 """Events in memory, gone with the process."""
 
 from collections.abc import Iterator, Sequence
+from zlib import crc32
 
-from fallow.live.events import Event
-from fallow.live.stores import Batch, Kept, Record, numbered
+from fallow.live.events import Event, checksum_after
+from fallow.live.stores import Batch, Kept, Record, StoreError, numbered
 
 
 class MemoryStore:
@@ -13,13 +14,14 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._campaigns: list[tuple[str, str]] = []
+        self._checksums: list[int] = []
         self._events: list[list[Event]] = []
         self._snapshots: dict[int, tuple[int, bytes]] = {}
 
     def campaigns(self) -> list[Record]:
         """Return all campaigns, oldest first."""
         return [
-            Record(number, name, settings, len(self._events[number]))
+            Record(number, name, settings, len(self._events[number]), self._checksums[number])
             for number, (name, settings) in enumerate(self._campaigns)
         ]
 
@@ -28,6 +30,7 @@ class MemoryStore:
         if name not in (known for known, _ in self._campaigns):
             self._campaigns.append((name, settings))
             self._events.append([])
+            self._checksums.append(crc32(settings.encode()))
         return next(record for record in self.campaigns() if record.name == name)
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
@@ -37,15 +40,17 @@ class MemoryStore:
             events = self._events[batch.campaign]
             is_known = batch.head == len(events)
             news = () if is_known else tuple(self.read(batch.campaign, batch.head))
-            kept.append(numbered(len(events), batch.events, news))
+            kept.append(numbered(batch, len(events), self._checksums[batch.campaign], news))
             pairs = zip(kept[-1].numbers, batch.events, strict=True)
             events.extend(event for number, event in pairs if number is not None)
+            self._checksums[batch.campaign] = kept[-1].checksum
         return kept
 
     def append_one(self, campaign: int, event: Event) -> int:
         """Keep an event of one who knows all before it, and return its number."""
         events = self._events[campaign]
         events.append(event)
+        self._checksums[campaign] = checksum_after(self._checksums[campaign], event)
         return len(events)
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
@@ -60,6 +65,10 @@ class MemoryStore:
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
         """Keep a snapshot in place of the one before."""
         self._snapshots[campaign] = head, content
+
+    def backup(self, path: str) -> None:  # noqa: ARG002, there is nothing to copy
+        """Refuse: memory is gone with the process anyway."""
+        raise StoreError("a store in memory has no backup; use sqlite:///FILE")
 
     def close(self) -> None:
         """Do nothing."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
+from zlib import crc32
 
 from fallow.extras import needed_by
 from fallow.live.events import Event
@@ -25,19 +26,19 @@ with needed_by("a store in PostgreSQL"):
     import psycopg
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-CREATION = int.from_bytes(b"fallow")
-"""The advisory lock under which tables are made."""
+SETTING_UP = int.from_bytes(b"fallow")
+"""The advisory lock under which tables are made and brought up to date."""
 SCHEMA = f"""
 CREATE SCHEMA IF NOT EXISTS fallow;
 CREATE TABLE IF NOT EXISTS fallow.campaigns (
     number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
-    settings text NOT NULL, head bigint NOT NULL DEFAULT 0
+    settings text NOT NULL, head bigint NOT NULL DEFAULT 0, checksum bigint
 );
 CREATE TABLE IF NOT EXISTS fallow.events (
     campaign integer NOT NULL, seq bigint NOT NULL, "kind" text NOT NULL,
     "at" double precision NOT NULL, "ref" bigint, "user" text, "arm" text, "delay" integer,
     "propensity" double precision, "reward" double precision, "expected" double precision,
-    "key" text, PRIMARY KEY (campaign, seq)
+    "key" text, "reason" text, PRIMARY KEY (campaign, seq)
 );
 CREATE TABLE IF NOT EXISTS fallow.snapshots (
     campaign integer PRIMARY KEY, seq bigint NOT NULL, content bytea NOT NULL
@@ -45,6 +46,11 @@ CREATE TABLE IF NOT EXISTS fallow.snapshots (
 CREATE TABLE IF NOT EXISTS fallow.version (number integer NOT NULL);
 INSERT INTO fallow.version SELECT {VERSION} WHERE NOT EXISTS (SELECT FROM fallow.version);
 """
+UPGRADES = {
+    1: "ALTER TABLE fallow.campaigns ADD COLUMN checksum bigint; "
+    'ALTER TABLE fallow.events ADD COLUMN "reason" text; ',
+}
+"""What brings the tables of a version to the next one."""
 PATIENCE: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -82,12 +88,15 @@ class PostgresStore:
         self._lock = Lock()
         self._connection: psycopg.Connection | None = None
         with self._connected("opened") as connection:
-            (there,) = _row(connection.execute("SELECT to_regclass('fallow.version')"))
-            if there is None:
+            version = _version(connection)
+            if version < VERSION:
                 with connection.transaction():
-                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATION,))
-                    connection.execute(SCHEMA)
-            (version,) = _row(connection.execute("SELECT number FROM fallow.version"))
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETTING_UP,))
+                    version = _version(connection)  # others may have been faster
+                    upgrades = [UPGRADES[older] for older in range(max(version, 1), VERSION)]
+                    for statement in [SCHEMA] if version == 0 else upgrades:
+                        connection.execute(statement)
+                    connection.execute("UPDATE fallow.version SET number = %s", (VERSION,))
         if version > VERSION:
             self.close()
             raise StoreError(
@@ -115,7 +124,8 @@ class PostgresStore:
         """Return all campaigns, oldest first."""
         with self._connected("read") as connection:
             rows = connection.execute(
-                "SELECT number, name, settings, head FROM fallow.campaigns ORDER BY number"
+                "SELECT number, name, settings, head, checksum FROM fallow.campaigns "
+                "ORDER BY number"
             ).fetchall()
         return [Record(*row) for row in rows]
 
@@ -123,9 +133,9 @@ class PostgresStore:
         """Return the campaign of this name, and make it if there is none."""
         with self._connected("written to") as connection:
             connection.execute(
-                "INSERT INTO fallow.campaigns (name, settings) VALUES (%s, %s) "
+                "INSERT INTO fallow.campaigns (name, settings, checksum) VALUES (%s, %s, %s) "
                 "ON CONFLICT DO NOTHING",
-                (name, settings),
+                (name, settings, crc32(settings.encode())),
             )
         return next(record for record in self.campaigns() if record.name == name)
 
@@ -139,27 +149,25 @@ class PostgresStore:
         return [kept[batch.campaign] for batch in batches]
 
     def _append(self, connection: psycopg.Connection, batch: Batch) -> Kept:
-        campaign, known, events = batch
-        grow = "UPDATE fallow.campaigns SET head = head + %s WHERE number = %s RETURNING head"
-        (grown,) = _row(connection.execute(grow, (len(events), campaign)))
-        head = grown - len(events)
-        if head < known:
-            raise StoreError(
-                f"the store in PostgreSQL must have all {known:,} events it kept, got {head:,}; "
-                "it was restored from an older copy: start again"
-            )
+        campaign, known, _, events = batch
+        # The row is locked before anything is read, so that the news are all there are.
+        lock = "SELECT head, checksum FROM fallow.campaigns WHERE number = %s FOR UPDATE"
+        head, checksum = _row(connection.execute(lock, (campaign,)))
         news: list[tuple[int, Event]] = []
         if head > known:
             news += paged(lambda last: _page(connection, campaign, last), known)
-        kept = numbered(head, events, news)
+        kept = numbered(batch, head, checksum, news)
         pairs = zip(kept.numbers, events, strict=True)
         ours = [(campaign, number, *event) for number, event in pairs if number is not None]
-        if len(ours) < len(events):
-            connection.execute(grow, (len(ours) - len(events), campaign))
         if ours:
             with connection.cursor().copy("COPY fallow.events FROM STDIN") as copy:
                 for row in ours:
                     copy.write_row(row)
+        if ours or checksum is None:
+            connection.execute(
+                "UPDATE fallow.campaigns SET head = %s, checksum = %s WHERE number = %s",
+                (head + len(ours), kept.checksum, campaign),
+            )
         return kept
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
@@ -191,6 +199,10 @@ class PostgresStore:
                 (campaign, head, content),
             )
 
+    def backup(self, path: str) -> None:  # noqa: ARG002, PostgreSQL's own tools are better
+        """Refuse: PostgreSQL has tools of its own."""
+        raise StoreError("back up a store in PostgreSQL with pg_dump, see the guide to deployment")
+
     def close(self) -> None:
         """Let go of the connection."""
         with self._lock:
@@ -200,6 +212,15 @@ class PostgresStore:
 
 def _page(connection: psycopg.Connection, campaign: int, last: int) -> list[tuple[Any, ...]]:
     return connection.execute(READ, (campaign, last), binary=True).fetchall()
+
+
+def _version(connection: psycopg.Connection) -> int:
+    """Return the version of the tables, 0 if there are none."""
+    (there,) = _row(connection.execute("SELECT to_regclass('fallow.version')"))
+    if there is None:
+        return 0
+    (version,) = _row(connection.execute("SELECT number FROM fallow.version"))
+    return int(version)
 
 
 def _row(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:

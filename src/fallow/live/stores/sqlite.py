@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
+from zlib import crc32
 
 from fallow.live.events import Event
 from fallow.live.stores import (
@@ -28,19 +29,29 @@ APPLICATION = int.from_bytes(b"flow")
 """What marks a database as one of these."""
 SCHEMA = (
     "CREATE TABLE campaigns (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
-    "settings TEXT NOT NULL)",
+    "settings TEXT NOT NULL, checksum INTEGER)",
     'CREATE TABLE events (campaign INTEGER NOT NULL, seq INTEGER NOT NULL, "kind" TEXT NOT NULL, '
     '"at" REAL NOT NULL, "ref" INTEGER, "user" TEXT, "arm" TEXT, "delay" INTEGER, '
-    '"propensity" REAL, "reward" REAL, "expected" REAL, "key" TEXT, PRIMARY KEY (campaign, seq)) '
-    "WITHOUT ROWID",
+    '"propensity" REAL, "reward" REAL, "expected" REAL, "key" TEXT, "reason" TEXT, '
+    "PRIMARY KEY (campaign, seq)) WITHOUT ROWID",
     "CREATE TABLE snapshots (campaign INTEGER PRIMARY KEY, seq INTEGER NOT NULL, "
     "content BLOB NOT NULL)",
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
-INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+UPGRADES = {
+    1: (
+        "ALTER TABLE campaigns ADD COLUMN checksum INTEGER",
+        'ALTER TABLE events ADD COLUMN "reason" TEXT',
+    ),
+}
+"""What brings the tables of a version to the next one."""
+INSERT = f"INSERT INTO events VALUES (?, ?{', ?' * len(Event._fields)})"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
-CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number) FROM campaigns ORDER BY number"
+CAMPAIGNS = (
+    f"SELECT number, name, settings, ({HEAD} number), checksum FROM campaigns ORDER BY number"
+)
+STATE = f"SELECT ({HEAD} number), checksum FROM campaigns WHERE number = ?"
 READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
 TRIAL = (
     "INSERT OR REPLACE INTO snapshots VALUES (-1, 0, zeroblob(16384))",
@@ -49,6 +60,8 @@ TRIAL = (
 """Written and removed where nothing is to be kept, to see whether something could be."""
 PATIENCE, PAUSE = 0.5, 0.05
 """Seconds in which a file is tried again that others open, too, and at most between two tries."""
+BACKUP_PAGES, BACKUP_PAUSE = 256, 0.005
+"""Pages that a backup copies at once, and seconds after which it tries again between commits."""
 WHAT_TO_DO = {
     sqlite3.SQLITE_BUSY: "it is open already, here or in another process; close it there, take "
     "another file, or PostgreSQL for several at once",
@@ -117,6 +130,11 @@ class SQLiteStore:
                     f"{self._path} must be a store of version {VERSION} or older, got {version}; "
                     "install a newer fallow"
                 )
+            else:
+                for older in range(version, VERSION):
+                    for statement in UPGRADES[older]:
+                        execute(statement)
+                execute(f"PRAGMA user_version = {VERSION}")
         execute("PRAGMA journal_mode = WAL")
         execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
 
@@ -151,7 +169,8 @@ class SQLiteStore:
         """Return the campaign of this name, and make it if there is none."""
         with self._explained("written to, and nothing was kept"):
             self._connection.execute(
-                "INSERT OR IGNORE INTO campaigns (name, settings) VALUES (?, ?)", (name, settings)
+                "INSERT OR IGNORE INTO campaigns (name, settings, checksum) VALUES (?, ?, ?)",
+                (name, settings, crc32(settings.encode())),
             )
         return next(record for record in self.campaigns() if record.name == name)
 
@@ -164,13 +183,19 @@ class SQLiteStore:
             self._explained("written to, and nothing of the batch was kept"),
             self._transaction("IMMEDIATE"),
         ):
-            for campaign, known, events in batches:
-                ((head,),) = self._connection.execute(HEAD + "?", (campaign,))
-                news = list(paged(self._pages(campaign), known)) if head > known else ()
-                kept.append(numbered(head, events, news))
-                pairs = zip(kept[-1].numbers, events, strict=True)
+            for batch in batches:
+                campaign = batch.campaign
+                ((head, checksum),) = self._connection.execute(STATE, (campaign,))
+                is_known = batch.head >= head
+                news = [] if is_known else list(paged(self._pages(campaign), batch.head))
+                kept.append(numbered(batch, head, checksum, news))
+                pairs = zip(kept[-1].numbers, batch.events, strict=True)
                 rows = [(campaign, seq, *event) for seq, event in pairs if seq is not None]
                 self._connection.executemany(INSERT, rows)
+                self._connection.execute(
+                    "UPDATE campaigns SET checksum = ? WHERE number = ?",
+                    (kept[-1].checksum, campaign),
+                )
         return kept
 
     def _try_to_write(self) -> None:
@@ -205,6 +230,22 @@ class SQLiteStore:
             self._connection.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (campaign, head, content)
             )
+
+    def backup(self, path: str) -> None:
+        """Write a copy of the whole store to a file that does not exist, while others use it.
+
+        It is copied a few pages at a time, between the transactions of other threads.
+        """
+        if os.path.exists(path):
+            raise StoreError(f"{path} already exists; back up to another file")
+        target = sqlite3.connect(path)
+        try:
+            os.chmod(path, 0o600)  # it has the names of users
+            self._connection.backup(target, pages=BACKUP_PAGES, sleep=BACKUP_PAUSE)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self._path} could not be copied to {path}: {error}") from error
+        finally:
+            target.close()
 
     def close(self) -> None:
         """Let go of the file."""
