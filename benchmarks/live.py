@@ -50,7 +50,7 @@ class Known(Desk):
     def __init__(self, state: State, instance: Instance) -> None:
         super().__init__("live", state)
         belief = Belief(*[instance.means] * 4)
-        self.policy = Policy(state.view(), belief)
+        self.renew(Policy(state.view(), belief))
 
     @property
     def is_due(self) -> bool:
@@ -92,7 +92,7 @@ def play(
         if exchange is not None and now % exchange == 0:
             share_cells(desks)
         desk = desks[now % users % len(desks)]
-        if desk.is_due:
+        if desk.is_due or not desk.has_policy:
             desk.plan_now()
         event = desk.decide(names[now % users], None, float(now))
         assert isinstance(event, Event)

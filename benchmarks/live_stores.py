@@ -53,8 +53,9 @@ class Clients:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._campaign = store.create("live", SETTINGS.to_json()).number
+        self._campaign = store.create("live", SETTINGS.to_json())[0].number
         self._desk = Desk("live", State(SETTINGS))
+        self._desk.plan_now()
         self._users = [f"user-{number:08}" for number in range(CLIENTS)]
 
     def pairs(self, together: int) -> None:
@@ -153,7 +154,7 @@ def measure_start() -> Section:
 def write_events(path: Path, users: int, events: int) -> None:
     """Write a campaign whose users take turns."""
     store = open_store(f"sqlite:///{path}")
-    record = store.create("live", SETTINGS.to_json())
+    record = store.create("live", SETTINGS.to_json())[0]
     head, checksum = record.head, record.checksum
     coming = _events(users, events)
     while chunk := list(islice(coming, CHUNK)):

@@ -13,7 +13,7 @@ from fallow.live.stores import Batch, StoreError, open_store
 def main(url: str, durable: str, early: str) -> None:
     """Append to a store; what could not be kept is tried again."""
     store = open_store(url, durable == "durable")
-    record = store.create("kills", "{}")
+    record = store.create("kills", "{}")[0]
     head, checksum = record.head, record.checksum
     assert checksum is not None
     generator = random.Random(head)

@@ -18,7 +18,7 @@ from helpers import command
 from starlette.types import ASGIApp
 
 from fallow.live.service.app import Service
-from fallow.live.service.driver import Driver
+from fallow.live.service.host import Host
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
 from fallow.live.stores import Store
 from fallow.live.stores.memory import MemoryStore
@@ -78,8 +78,8 @@ async def ask_app(
 class Asked:
     """A service without a network."""
 
-    def __init__(self, service: Service, driver: Driver) -> None:
-        self.service, self.driver = service, driver
+    def __init__(self, service: Service, host: Host) -> None:
+        self.service, self.host = service, host
 
     async def ask(
         self, method: str, path: str, body: Any = None, secret: str | None = SECRETS[ADMIN]
@@ -103,16 +103,17 @@ async def serving(
     store: Store | None = None, rate: float = 0.0, **settings: Any
 ) -> AsyncIterator[Asked]:
     """Serve a store with a campaign `morning`, without a network."""
-    driver = Driver(MemoryStore() if store is None else store)
-    await driver.start()
+    host = Host(MemoryStore() if store is None else store)
+    host.start()
     tokens = [Token(secret.encode(), role, rate) for role, secret in SECRETS.items()]
-    asked = Asked(Service(driver, tokens), driver)
+    asked = Asked(Service(host, tokens), host)
     try:
         made = await asked.ask("PUT", "/v1/campaigns/morning", {**SETTINGS, **settings})
         assert made.status in (200, 201), made
+        await host.planned(host.campaigns["morning"])
         yield asked
     finally:
-        await driver.close()
+        await host.close()
 
 
 class Process:

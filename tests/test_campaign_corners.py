@@ -99,7 +99,7 @@ class SharedStore(MemoryStore):
 
 def test_what_another_process_did_is_known() -> None:
     store = SharedStore()
-    record, _ = make_campaign(store, "test", Settings(tuple(ARMS), 3))
+    record, _, _ = make_campaign(store, "test", Settings(tuple(ARMS), 3))
     one, other = (
         Campaign(store, record.number, Desk("test", load_state(store, record)), False, Clock())
         for _ in range(2)

@@ -54,7 +54,7 @@ def test_news_come_in_order_and_what_they_get_in_the_way_of_is_not_kept(
     stores: tuple[Store, Store],
 ) -> None:
     one, other = stores
-    number = one.create("shared", "{}").number
+    number = one.create("shared", "{}")[0].number
     theirs = [decision("ann", "k"), decision("bob"), Event(FEEDBACK, 0.5, ref=1, reward=0.5)]
     one.append([batch(one, number, 0, theirs)])
     ours = [
@@ -76,7 +76,7 @@ def test_news_come_in_order_and_what_they_get_in_the_way_of_is_not_kept(
 
 def test_many_news_come_in_pages(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    number = one.create("shared", "{}").number
+    number = one.create("shared", "{}")[0].number
     theirs = [decision(str(user)) for user in range(2 * PAGE + 1)]
     one.append([batch(one, number, 0, theirs)])
     (kept,) = other.append([batch(other, number, 0, [decision("7"), decision("new")])])
@@ -87,7 +87,7 @@ def test_many_news_come_in_pages(stores: tuple[Store, Store]) -> None:
 def test_processes_that_append_to_the_same_campaigns_do_not_wait_for_each_other(
     stores: tuple[Store, Store],
 ) -> None:
-    numbers = [stores[0].create(name, "{}").number for name in "ab"]
+    numbers = [stores[0].create(name, "{}")[0].number for name in "ab"]
     barrier = Barrier(2)
 
     def append(store: Store, ordered: list[int], mine: str) -> None:
@@ -116,7 +116,7 @@ def test_of_many_that_make_the_tables_at_once_none_fails(url: str) -> None:
     def opened(_: int) -> int:
         barrier.wait(timeout=100)
         store = open_store(url)
-        number = store.create("shared", "{}").number
+        number = store.create("shared", "{}")[0].number
         store.close()
         return number
 
@@ -126,12 +126,13 @@ def test_of_many_that_make_the_tables_at_once_none_fails(url: str) -> None:
 
 def test_a_lost_connection_is_said_and_made_anew(url: str) -> None:
     store = open_store(url)
-    number = store.create("shared", "{}").number
+    number = store.create("shared", "{}")[0].number
     store.append([batch(store, number, 0, [decision("ann")])])
+    next_one = batch(store, number, 1, [decision("bob")])
     kill_connections(url)
     with pytest.raises(StoreError, match=r"PostgreSQL could not be written to: .*connection"):
-        store.append([batch(store, number, 1, [decision("bob")])])
-    assert store.append([batch(store, number, 1, [decision("bob")])])[0].numbers == [2]
+        store.append([next_one])
+    assert store.append([next_one])[0].numbers == [2]
     reading = store.read(number)
     next(reading)
     kill_connections(url)
@@ -145,7 +146,7 @@ def test_a_commit_that_is_not_answered_comes_as_news(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store(url)
-    number = store.create("shared", "{}").number
+    number = store.create("shared", "{}")[0].number
     whole = psycopg.Connection.transaction
 
     @contextmanager
@@ -171,7 +172,7 @@ def test_a_batch_that_cannot_be_kept_leaves_nothing(
     url: str, text: str, error: type[Exception]
 ) -> None:
     store = open_store(url)
-    first, second = store.create("a", "{}").number, store.create("b", "{}").number
+    first, second = store.create("a", "{}")[0].number, store.create("b", "{}")[0].number
     batches = [batch(store, first, 0, [decision("ann")]), batch(store, second, 0, [decision(text)])]
     with pytest.raises(error):
         store.append(batches)
@@ -184,7 +185,7 @@ def test_a_batch_that_cannot_be_kept_leaves_nothing(
 def test_a_store_that_has_lost_events_is_refused(url: str) -> None:
     """As after a move to a copy that lags behind: its next numbers were given out before."""
     store = open_store(url)
-    number = store.create("shared", "{}").number
+    number = store.create("shared", "{}")[0].number
     with pytest.raises(StoreError, match="another history than this process, which knows 7 events"):
         store.append([batch(store, number, 7, [decision("ann")])])
     assert store.campaigns()[0].head == 0
@@ -200,7 +201,7 @@ def test_a_store_of_a_newer_version_is_refused(url: str) -> None:
 
 
 def test_an_older_snapshot_of_a_slower_process_does_not_count(stores: tuple[Store, Store]) -> None:
-    number = stores[0].create("shared", "{}").number
+    number = stores[0].create("shared", "{}")[0].number
     stores[0].keep_snapshot(number, 5, b"new")
     stores[1].keep_snapshot(number, 3, b"old")
     assert stores[1].snapshot(number) == (5, b"new")

@@ -234,9 +234,9 @@ def test_many_requests_are_kept_in_few_transactions() -> None:
     async def scene(asked: Asked) -> None:
         slow.gate.clear()
         waiting = [asyncio.create_task(asked.decide(f"user {n}")) for n in range(100)]
-        while len(asked.driver.hosted["morning"].claims) < 100:
+        while len(asked.host.campaigns["morning"].turns) < 100:
             await asyncio.sleep(0.001)
-        assert asked.driver.hosted["morning"].desk.state.head == 0  # nothing before the commit
+        assert asked.host.campaigns["morning"].desk.state.head == 0  # nothing before the commit
         assert not any(task.done() for task in waiting)
         slow.gate.set()
         answers = await asyncio.gather(*waiting)
@@ -273,7 +273,7 @@ def test_a_failed_commit_leaves_no_trace() -> None:
 
 
 def test_overdue_feedback_counts_as_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.live.service.driver.TICK", 0.01)
+    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", 0.01)
 
     async def scene(asked: Asked) -> None:
         identity = (await asked.decide()).json["id"]

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,10 @@ from service_helpers import PATIENCE, SETTINGS, Asked, play, serving
 
 from fallow.live.events import DECISION, Event
 from fallow.live.service.demo import NAME, Demo
-from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Overview, Rest
 from fallow.live.service.openapi import CALLS, document
 from fallow.live.service.overview import MOST_BUCKETS, overview_of
+from fallow.live.service.served import ServedCampaign
 from fallow.live.service.watching import Watched
 from fallow.live.state import View
 
@@ -81,7 +80,7 @@ def test_the_overview_adds_up() -> None:
     play(scene)
 
 
-def _at_rounds(hosted: Hosted, times: list[float], feedback: dict[int, float]) -> None:
+def _at_rounds(hosted: ServedCampaign, times: list[float], feedback: dict[int, float]) -> None:
     """Let decisions happen at these times, and feedback to some of them later."""
     for at in times:
         event = hosted.desk.decide("ann", None, at)
@@ -92,13 +91,13 @@ def _at_rounds(hosted: Hosted, times: list[float], feedback: dict[int, float]) -
         hosted.apply(hosted.desk.state.head + 1, event)  # type: ignore[arg-type]
 
 
-def _seen(hosted: Hosted, now: float) -> Overview:
+def _seen(hosted: ServedCampaign, now: float) -> Overview:
     return overview_of(hosted, now)[1]
 
 
 def test_feedback_is_late_after_ten_times_the_usual() -> None:
     async def scene(asked: Asked) -> None:
-        hosted = asked.driver.hosted["morning"]
+        hosted = asked.host.campaigns["morning"]
         _at_rounds(hosted, [1000.0, 1001.0, 1002.0, 1003.0], {})
         assert _seen(hosted, 9999.0).counts.late == 0  # nobody knows what is usual
         _at_rounds(hosted, [2000.0] * 3, {0: 1.0, 1: 2.0, 2: 30.0})
@@ -109,10 +108,10 @@ def test_feedback_is_late_after_ten_times_the_usual() -> None:
 
 
 def test_feedback_that_is_no_longer_expected_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.live.service.driver.TICK", PATIENCE)
+    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", PATIENCE)
 
     async def scene(asked: Asked) -> None:
-        hosted = asked.driver.hosted["morning"]
+        hosted = asked.host.campaigns["morning"]
         _at_rounds(hosted, [1000.0, 1001.0, 1002.0], {1: 1.0})
         for _ in "ab":  # before and after it expires
             counts = _seen(hosted, 1011.5).counts
@@ -127,7 +126,7 @@ def test_feedback_that_is_no_longer_expected_is_late(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("seconds", [0.001, 1.0, 1e4, 1e7])
 def test_the_history_is_short_however_long_the_past(seconds: float) -> None:
     async def scene(asked: Asked) -> None:
-        hosted = asked.driver.hosted["morning"]
+        hosted = asked.host.campaigns["morning"]
         times = np.linspace(1e9, 1e9 + seconds, 500).tolist()
         _at_rounds(hosted, times, {})
         history = _seen(hosted, 1e9 + seconds).history
@@ -154,11 +153,11 @@ def test_by_the_clock_spans_are_seconds() -> None:
 def test_the_demo_moves_and_rest_matters_in_it() -> None:
     async def scene() -> None:
         async with serving() as asked:
-            demo = asyncio.create_task(Demo(asked.driver).run())
+            demo = asyncio.create_task(Demo(asked.host).run())
             seen: list[dict[str, Any]] = []
             while not seen or seen[-1]["rest"] is None:
                 await asyncio.sleep(0.1)
-                if NAME in asked.driver.hosted:
+                if NAME in asked.host.campaigns:
                     seen.append(await _overview(asked, NAME))
             demo.cancel()
             decisions = [each["counts"]["decisions"] for each in seen]
@@ -193,22 +192,22 @@ def test_the_stream_tells_what_changed_and_ends() -> None:
 def test_all_who_watch_at_once_see_one_overview(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Overview] = []
 
-    def counted(hosted: Hosted, now: float) -> tuple[View, Overview]:
+    def counted(hosted: ServedCampaign, now: float) -> tuple[View, Overview]:
         view, overview = overview_of(hosted, now)
         made.append(overview)
         return view, overview
 
-    frozen = SimpleNamespace(time=lambda: 1e9, monotonic=lambda: 1e3)
-    monkeypatch.setattr("fallow.live.service.watching.time", frozen)
+    monkeypatch.setattr("fallow.live.service.watching.LOOK_EVERY", 0.05)
     monkeypatch.setattr("fallow.live.service.watching.overview_of", counted)
 
     async def scene(asked: Asked) -> None:
-        watched = Watched(asked.driver, asked.driver.hosted["morning"])
-        seen = await asyncio.gather(*(watched.overview() for _ in range(5)))
+        watched = Watched(asked.host, asked.host.campaigns["morning"])
+        seen = await asyncio.gather(*(watched.latest() for _ in range(5)))
         assert len(made) == 1
         assert all(each is seen[0] for each in seen)
         await asked.decide()
-        assert (await watched.overview()).counts.decisions == 1
+        while json.loads((await watched.latest())[1])["counts"]["decisions"] == 0:
+            await asyncio.sleep(0.01)
 
     play(scene)
 
@@ -242,7 +241,7 @@ def test_a_verdict_that_was_held_back_is_made_without_traffic(
 def test_the_demo_survives_arms_that_others_add() -> None:
     async def scene(asked: Asked) -> None:
         event = Event(DECISION, 0.0, user="ann", arm="tango", delay=1)
-        assert Demo(asked.driver).reward(event) == 0.5
+        assert Demo(asked.host).reward(event) == 0.5
 
     play(scene)
 

@@ -178,7 +178,7 @@ def test_an_error_of_the_service_is_told_in_its_log(
         def fail(*_: object) -> None:
             raise RuntimeError("secret\x1b[31m\nline")
 
-        monkeypatch.setattr(asked.driver.hosted["morning"].desk, "decide", fail)
+        monkeypatch.setattr(asked.host.campaigns["morning"].desk, "decide", fail)
         answer = await asked.decide()
         assert answer.status == 500
         assert "secret" not in answer.json["error"]

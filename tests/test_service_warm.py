@@ -12,7 +12,7 @@ from service_helpers import PATIENCE
 
 from fallow import kernels
 from fallow.live.service import warm
-from fallow.live.service.driver import Driver
+from fallow.live.service.host import Host
 from fallow.live.stores.memory import MemoryStore
 
 
@@ -27,9 +27,9 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def warmed_up() -> None:
     async def whole() -> None:
-        driver = Driver(MemoryStore())
-        await warm.warm_up(driver)
-        await driver.close()
+        host = Host(MemoryStore())
+        await warm.warm_up(host)
+        await host.close()
 
     asyncio.run(asyncio.wait_for(whole(), PATIENCE))
 

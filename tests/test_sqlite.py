@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
     """A store with 5,000 decisions."""
     path = tmp_path / "radio.db"
     store = open_store(f"sqlite:///{path}")
-    number = store.create("morning", "{}").number
+    number = store.create("morning", "{}")[0].number
     store.append([batch(store, number, 0, decisions(*range(5000)))])
     store.close()
     return path
@@ -65,7 +65,7 @@ def test_of_many_that_make_the_file_at_once_one_has_it(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         for number in range(20):
             (store,) = filter(None, pool.map(opened, [tmp_path / f"{number}.db"] * 8))
-            assert store.create("morning", "{}").head == 0
+            assert store.create("morning", "{}")[0].head == 0
             store.close()
 
 
@@ -133,7 +133,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(disk: Path, durable: bool) -> N
     ballast.write_bytes(bytes(500_000))
     path = disk / "radio.db"
     store = open_store(f"sqlite:///{path}", durable)
-    number = store.create("morning", "{}").number
+    number = store.create("morning", "{}")[0].number
     acknowledged = 0
 
     def append_hundreds(times: int) -> None:

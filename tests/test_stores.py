@@ -46,7 +46,7 @@ def reopen(url: str) -> Iterator[Reopen]:
 
 def test_events_come_back_as_they_were_also_after_reopening(reopen: Reopen) -> None:
     store = reopen()
-    first, second = store.create("a", "{}"), store.create("b", "[]")
+    first, second = store.create("a", "{}")[0], store.create("b", "[]")[0]
     assert (first.head, second.head, second.settings) == (0, 0, "[]")
     batches = [batch(store, second.number, 0, EVENTS[:2]), batch(store, first.number, 0, EVENTS)]
     kept = store.append(batches)
@@ -64,16 +64,16 @@ def test_events_come_back_as_they_were_also_after_reopening(reopen: Reopen) -> N
 
 def test_a_campaign_is_made_once(reopen: Reopen) -> None:
     store = reopen()
-    first = store.create("morning", "{}")
+    first = store.create("morning", "{}")[0]
     store.append([batch(store, first.number, 0, EVENTS)])
-    again = store.create("morning", '{"other": 1}')
+    again = store.create("morning", '{"other": 1}')[0]
     assert again == first._replace(head=4, checksum=again.checksum)
     assert store.campaigns() == [again]
 
 
 def test_the_latest_snapshot_counts(reopen: Reopen) -> None:
     store = reopen()
-    one, other = store.create("one", "{}").number, store.create("other", "{}").number
+    one, other = store.create("one", "{}")[0].number, store.create("other", "{}")[0].number
     assert store.snapshot(one) is None
     store.keep_snapshot(one, 3, b"old")
     store.keep_snapshot(one, 5, b"new\0" + bytes(range(256)) * 10_000)
@@ -84,7 +84,7 @@ def test_the_latest_snapshot_counts(reopen: Reopen) -> None:
 
 def test_reading_lets_others_append_and_sees_what_they_did(reopen: Reopen) -> None:
     store = reopen()
-    number = store.create("long", "{}").number
+    number = store.create("long", "{}")[0].number
     store.append([batch(store, number, 0, decisions(*range(2 * PAGE)))])
     reading = store.read(number)
     assert next(reading)[0] == 1
@@ -95,7 +95,7 @@ def test_reading_lets_others_append_and_sees_what_they_did(reopen: Reopen) -> No
 
 def test_no_arm_is_shown_after_another_process_retired_it() -> None:
     store = open_store("memory:")
-    campaign = store.create("morning", "{}").number
+    campaign = store.create("morning", "{}")[0].number
     store.append([batch(store, campaign, 0, [Event(RETIRE, 1.0, arm="polka")])])
     late = [Event(DECISION, 2.0, user=arm, arm=arm, delay=1) for arm in ("polka", "waltz")]
     (kept,) = store.append([batch(store, campaign, 0, late)])
@@ -106,7 +106,7 @@ def test_no_arm_is_shown_after_another_process_retired_it() -> None:
 def test_threads_may_append_and_read_at_once(reopen: Reopen) -> None:
     """What is read was committed: numbers never take back what they stood for."""
     store = reopen()
-    records = [store.create(name, "{}") for name in "ab"]
+    records = [store.create(name, "{}")[0] for name in "ab"]
 
     def append(number: int) -> None:
         for head in range(0, 300, 3):
@@ -131,7 +131,7 @@ def test_threads_may_append_and_read_at_once(reopen: Reopen) -> None:
 def test_a_damaged_snapshot_is_left_alone_and_all_events_are_read(reopen: Reopen) -> None:
     store = reopen()
     settings = Settings(("polka", "waltz"), max_delay=3)
-    record = store.create("morning", settings.to_json())
+    record = store.create("morning", settings.to_json())[0]
     store.append([batch(store, record.number, 0, EVENTS[:2])])
     state = load_state(store, record)
     assert (state.head, state.counts[0]) == (2, [0, 0, 0, 1])

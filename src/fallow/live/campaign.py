@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.live.decision import Decision
 from fallow.live.desk import Desk
+from fallow.live.errors import RefusedError
 from fallow.live.events import Event
 from fallow.live.folding import (
     find_campaign,
@@ -64,6 +66,7 @@ class Campaign:
     ) -> None:
         self._store, self._number, self._desk, self._now = store, number, desk, now
         self._lock = Lock()
+        desk.plan_now()
         self._planner = Planner(desk, self._lock) if background else None
         self._snapshot_at = desk.state.snapshot_at
 
@@ -124,11 +127,11 @@ class Campaign:
                 record = find_campaign(kept, name)
             else:
                 if max_delay is None:
-                    raise ValueError("max_delay must be given with arms, got None")
+                    raise InputError("max_delay", "must be given with arms", "None")
                 given = {} if rules is None else rules
                 ruled = given if isinstance(given, Rules) else Rules.from_document(given)
                 settings = Settings(arms, max_delay, clock, default_reward, wait, explore, ruled)
-                record, _ = make_campaign(kept, name, settings)
+                record, _, _ = make_campaign(kept, name, settings)
             desk = Desk(name, load_state(kept, record))
         except BaseException:
             kept.close()
@@ -144,7 +147,11 @@ class Campaign:
                     self._planner.want()
                 elif self._desk.is_due:
                     self._desk.plan_now()
-                answer = self._desk.decide(user, key, self._now())
+                try:
+                    answer = self._desk.decide(user, key, self._now())
+                except RefusedError as refused:
+                    self._keep(refused.event)
+                    raise
                 if isinstance(answer, Decision):
                     return answer
                 if self._keep(answer):

@@ -35,8 +35,9 @@ STRETCH = 4
 """Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
 MOST_STEPS = 10_000
 """Decisions of a user that are looked back at, where delays are elapsed time."""
-PATIENCE, STALE = 16, 0.01
-"""Decisions that a new policy may take, in all or as a share of those before."""
+PATIENCE, STALE, CELLS = 16, 0.01, 16
+"""Decisions that may be made on an outdated policy: this number, this share of all that were made,
+or one for every few cells, whichever is most."""
 
 
 class Desk:
@@ -46,14 +47,12 @@ class Desk:
     ----------
     state
         What is known.
-    policy
-        What decides. It is renewed by whoever plans, when it is due.
     """
 
     def __init__(self, name: str, state: State) -> None:
         self.name = name
         self.state = state
-        self.policy = Policy(self.view())
+        self._policy: Policy | None = None
         self._due_at: int | None = None
         self._cooldowns = self._cooldowns_in_seconds()
 
@@ -62,43 +61,69 @@ class Desk:
         return self.state.view()
 
     @property
+    def has_policy(self) -> bool:
+        """Whether a first policy was made, without which nothing can be decided."""
+        return self._policy is not None
+
+    @property
+    def policy(self) -> Policy:
+        """What decides."""
+        assert self._policy is not None, "plan first"
+        return self._policy
+
+    @property
     def is_due(self) -> bool:
         """Whether enough has come in for a new policy."""
         return self._due_at is not None
 
     @property
     def is_overdue(self) -> bool:
-        """Whether so many decisions were made since then that the next had better wait for it."""
-        made = len(self.state.numbers)
-        return self._due_at is not None and made - self._due_at > max(PATIENCE, STALE * made)
+        """Whether so much was decided since then that the next decision should wait for it."""
+        if self._due_at is None:
+            return False
+        if not any(not (was or gone) for was, gone in self._retired_then_and_now()):
+            return True  # the policy knows none of the arms that are left
+        made, columns = len(self.state.numbers), self.state.settings.columns
+        most = max(PATIENCE, STALE * made, len(self.state.arms) * columns // CELLS)
+        return made - self._due_at > most
+
+    def _retired_then_and_now(self) -> Iterator[tuple[bool, bool]]:
+        return zip(self.policy.view.retired, self.state.retired, strict=False)
 
     def apply(self, number: int, event: Event) -> int:
         """Take in an event that was kept; return the place of its decision, -1 if none."""
         state = self.state
         place = state.apply(number, event)
-        if event.kind in (ARM, RETIRE):
-            self.plan_now()
-        elif self._due_at is None and self.policy.is_due(
-            state, state.arm[place], state.column[place]
-        ):
+        if self._due_at is None and self._outdates_policy(event, place):
             self._due_at = len(state.numbers)
         return place
 
+    def _outdates_policy(self, event: Event, place: int) -> bool:
+        """Tell whether an event, about the decision at a place, makes a new policy due."""
+        if event.kind in (ARM, RETIRE):
+            return True
+        if self._policy is None or place < 0:
+            return False
+        return self._policy.is_due(self.state, self.state.arm[place], self.state.column[place])
+
     def plan_now(self) -> None:
         """Make a new policy, and decide by it."""
-        self._due_at = None
-        self._cooldowns = self._cooldowns_in_seconds()
-        self.policy = Policy(self.view())
+        self.renew(self.plan()())
 
     def plan(self) -> Callable[[], Policy]:
-        """Return what makes a new policy from all there is now, in any thread, for `renew`."""
+        """Return what makes a new policy from what is known now, in any thread, for `renew`."""
         return partial(Policy, self.view())
 
     def renew(self, policy: Policy) -> None:
-        """Decide by a new policy, unless arms have changed since it was begun."""
+        """Decide by a new policy; it is due again if arms have changed since it was begun."""
+        self._policy = policy
         self._due_at = None
-        if policy.view.retired == tuple(self.state.retired):
-            self.policy = policy
+        if policy.view.retired != tuple(self.state.retired):
+            self._due_at = len(self.state.numbers)
+
+    def postpone(self) -> None:
+        """Go on with the policy that there is, since a new one could not be made."""
+        self._due_at = None
 
     def decide(self, user: str, key: str | None, now: float) -> Event | Decision:
         """Return the next decision for a user, or the one that was made under this key."""
@@ -111,6 +136,9 @@ class Desk:
         chooser = policy.curious if self._is_curious(user) else policy.content
         ages, columns = self._past(user, now, chooser)
         arm = chooser.choose(ages)
+        if arm >= 0 and state.retired[arm]:  # until there is a policy without it
+            left = [other for other in chooser.allowed(ages) if not state.retired[other]]
+            arm = chooser.best_of(left, ages) if left else -1
         if arm < 0:
             raise ConflictError(
                 f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
@@ -124,6 +152,7 @@ class Desk:
         if explore > 0:
             if allowed is None:
                 allowed = chooser.allowed(ages)
+            allowed = [other for other in allowed if not state.retired[other]]
             if arm not in allowed:
                 allowed = [*allowed, arm]
             draw, chosen = self._draw(user, self._turn(user)), arm
@@ -146,16 +175,20 @@ class Desk:
     def made(self, place: int) -> Decision:
         """Return a decision by its place."""
         state, belief = self.state, self.policy.belief
-        cell = state.arm[place], state.column[place]
+        arm, column = state.arm[place], state.column[place]
+        low, high, optimistic = 0.0, 1.0, 1.0  # of an arm that the policy does not know yet
+        if arm < len(belief.means):
+            rows = belief.low, belief.high, belief.indices
+            low, high, optimistic = (float(row[arm, column]) for row in rows)
         return Decision(
             decision_id(self.name, state.numbers[place]),
-            state.arms[cell[0]],
-            cell[1] + 1,
+            state.arms[arm],
+            column + 1,
             state.expected[place],
-            float(belief.low[cell]),
-            float(belief.high[cell]),
-            float(belief.indices[cell]),
-            state.counts[cell[0]][cell[1]],
+            low,
+            high,
+            optimistic,
+            state.counts[arm][column],
         )
 
     def feedback(self, number: int, reward: float, now: float) -> Event | None:

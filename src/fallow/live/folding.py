@@ -40,7 +40,13 @@ def _catch_up(store: Store, record: Record, state: State) -> State:
     """Replay the events that a state does not have yet, and check it where the record was made."""
     _check_history(record, state)
     for number, event in store.read(record.number, state.head):
-        state.apply(number, event)
+        try:
+            state.apply(number, event)
+        except Exception as error:
+            raise HistoryError(
+                f"event {number:,} of campaign {record.name!r} cannot be applied ({error!r}): the "
+                "store is damaged, restore it from a copy"
+            ) from error
         _check_history(record, state)
     if state.head < record.head:
         raise HistoryError(f"campaign {record.name!r} has lost events; restore it from a copy")
@@ -66,15 +72,17 @@ def find_campaign(store: Store, name: str) -> Record:
     return records[name]
 
 
-def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, bool]:
-    """Return the campaign of a name with these settings, and whether it is new."""
-    check_rules(State(settings).view())
-    is_new = all(record.name != name for record in store.campaigns())
+def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, bool, bool]:
+    """Return the campaign of a name with these settings.
+
+    Also returns whether it is new, and whether it is proved that its rules can be kept.
+    """
+    is_proved = check_rules(State(settings).view())
     wanted = settings.to_json()
-    record = store.create(name, wanted)
-    if Settings.from_document(json.loads(record.settings)) != settings:
+    record, is_new = store.create(name, wanted)
+    if Settings.from_document(json.loads(record.settings)).to_json() != wanted:
         raise ConflictError(
             f"settings of {name!r} must be those that it was made with, {record.settings}, "
             f"got {wanted}; take another name, or change arms by adding and retiring them"
         )
-    return record, is_new
+    return record, is_new, is_proved

@@ -53,8 +53,11 @@ class Planner:
                     policy = make()
                 except Exception:  # a fault of the planner's, so go on as before
                     logger.exception("a plan could not be made")
-                    policy = self._desk.policy
+                    policy = None
                 finally:
                     self._changed.acquire()
-                self._desk.renew(policy)
+                if policy is None:
+                    self._desk.postpone()
+                else:
+                    self._desk.renew(policy)
                 self._changed.notify_all()

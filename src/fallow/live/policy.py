@@ -89,12 +89,13 @@ class Clockwork(NamedTuple):
         return Rules.of(kept)
 
 
-def check_rules(view: View) -> None:
+def check_rules(view: View) -> bool:
     """Check that the rules can be kept with the arms that are not retired."""
     clockwork = Clockwork.of(view.settings, view.pace)
     names = [name for name, gone in zip(view.arms, view.retired, strict=True) if not gone]
     table = np.ones((len(names), view.settings.columns))
     possible_problem(Instance(table, names, clockwork.rules(view)))
+    return True
 
 
 class Policy:
@@ -138,6 +139,8 @@ class Policy:
 
     def is_due(self, state: State, arm: int, column: int) -> bool:
         """Tell whether decisions or rewards of a cell have grown so much that a new one is due."""
+        if arm >= len(self._known_until):  # the arm is new, and a policy with it is under way
+            return False
         known = state.counts[arm][column]
         return (
             known >= self._known_until[arm][column]

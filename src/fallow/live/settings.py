@@ -61,6 +61,7 @@ class Settings:
     wait: float | None = None
     explore: float = 0.0
     rules: Rules = field(default_factory=Rules)
+    key_days: float = 7.0
 
     def __post_init__(self) -> None:
         names = checks.listed("arms", self.arms, "a list of names")

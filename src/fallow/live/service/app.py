@@ -10,7 +10,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from fallow.live.service.calls import Calls
-from fallow.live.service.driver import Driver
+from fallow.live.service.host import Host
 from fallow.live.service.messages import Problem
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token, find_token
 from fallow.live.service.web import PAGE, PageFiles, encode, logger, read_body, refusal
@@ -19,6 +19,7 @@ from fallow.text import visible
 
 NEEDED = {"GET": READER, "HEAD": READER, "POST": WRITER}
 """The role that a method needs; admin for all others."""
+BACKUP = "/v1/backup"
 CAMPAIGNS, DECISIONS = "/v1/campaigns/", "/v1/decisions/"
 NOWHERE = "the address must be one of those in /openapi.json"
 
@@ -28,15 +29,15 @@ class Service:
 
     Parameters
     ----------
-    driver
-        Who has the campaigns.
+    host
+        Has the campaigns.
     tokens
         Who may call.
     """
 
-    def __init__(self, driver: Driver, tokens: list[Token]) -> None:
-        self._tokens, self._count = tokens, driver.metrics.answers
-        self._calls = Calls(driver)
+    def __init__(self, host: Host, tokens: list[Token]) -> None:
+        self._tokens, self._count = tokens, host.metrics.answers
+        self._calls = Calls(host)
         self.drain = self._calls.drain
         routes = (
             Route(path.replace("{arm}", "{arm:path}"), endpoint, methods=methods)
@@ -92,11 +93,14 @@ class Service:
                 "a request must have the header 'Authorization: Bearer TOKEN' with a known token",
                 {"www-authenticate": "Bearer"},
             )
-        if token.role < NEEDED.get(scope["method"], ADMIN):
-            raise HTTPException(403, "the token must be one that may do this, got a lesser one")
+        needed = ADMIN if scope["path"] == BACKUP else NEEDED.get(scope["method"], ADMIN)
+        if token.role < needed:
+            raise HTTPException(403, "the role of this token does not allow this request")
         if not token.spend():
             raise HTTPException(
-                429, "a token must make fewer requests a second, see --rate", {"retry-after": "1"}
+                429,
+                "too many requests with this token; the limit is set by --rate",
+                {"retry-after": "1"},
             )
 
     def _counted(self, send: Send, kind: str) -> Send:

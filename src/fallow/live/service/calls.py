@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import msgspec
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.live.decision import decision_id
-from fallow.live.events import Event
-from fallow.live.service.driver import Driver
-from fallow.live.service.hosted import Done, Hosted
+from fallow.live.errors import ConflictError
+from fallow.live.events import ARM, CANCEL, DECISION, FEEDBACK, REFUSAL, RETIRE, Event
+from fallow.live.service.host import Host
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,
@@ -30,6 +34,7 @@ from fallow.live.service.messages import (
 )
 from fallow.live.service.openapi import CALLS, document
 from fallow.live.service.overview import line_of
+from fallow.live.service.served import Done, ServedCampaign
 from fallow.live.service.watching import Watched
 from fallow.live.service.web import PAGE, PAGE_HEADERS, encode, json_answer, read_body
 from fallow.live.settings import MAX_USER, Settings
@@ -48,12 +53,12 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Calls:
-    """All calls, for one driver."""
+    """All calls, for one host."""
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._draining = asyncio.Event()
-        self._watched: dict[Hosted, Watched] = {}
+        self._watched: dict[ServedCampaign, Watched] = {}
         self._handlers: dict[tuple[str, str], Endpoint] = {
             ("GET", "/v1/campaigns"): self._list,
             ("GET", "/v1/campaigns/{name}"): self._overview,
@@ -64,6 +69,7 @@ class Calls:
             ("GET", "/v1/campaigns/{name}/log"): self._log,
             ("GET", "/v1/campaigns/{name}/stream"): self._stream,
             ("POST", "/v1/decisions/{id}/cancel"): self._cancel,
+            ("GET", "/v1/backup"): self._backup,
             ("GET", "/healthz"): self._health,
             ("GET", "/readyz"): self._ready,
             ("GET", "/metrics"): self._metrics,
@@ -92,25 +98,33 @@ class Calls:
     async def decide(self, name: str, body: bytes) -> tuple[int, bytes]:
         """Decide for a user."""
         asked = _decision_body(body)
-        hosted = self._driver.hosted.get(name) or await self._driver.campaign(name)
-        decision, is_new = await self._decision(hosted, asked)
+        campaign = self._host.campaigns.get(name) or await self._host.campaign(name)
+        decision, is_new = await self._decision(campaign, asked)
         return 201 if is_new else 200, encode(decision)
 
     async def feedback(self, identity: str, body: bytes) -> tuple[int, bytes]:
         """Take in a reward."""
         reward = _feedback_body(body).reward
-        hosted, number = await self._driver.campaign_of(identity)
-        desk = hosted.desk
-        found = await self._driver.do(hosted, lambda: desk.feedback(number, reward, time.time()))
+        campaign, number = await self._host.campaign_of(identity)
+        desk = campaign.desk
+        found = await self._host.do(
+            campaign,
+            Event(FEEDBACK, 0.0, ref=number),
+            lambda: desk.feedback(number, reward, self._host.now()),
+        )
         return 200, DUPLICATE if found is None else APPLIED
 
-    async def _decision(self, hosted: Hosted, asked: DecisionBody) -> tuple[DecisionAnswer, bool]:
+    async def _decision(
+        self, campaign: ServedCampaign, asked: DecisionBody
+    ) -> tuple[DecisionAnswer, bool]:
         """Return a decision, and whether it is new."""
-        desk = hosted.desk
-        if desk.is_overdue and hosted.planning is not None:
-            await asyncio.wait([hosted.planning])
-        found = await self._driver.do(
-            hosted, lambda: desk.decide(asked.user, asked.key, time.time())
+        desk = campaign.desk
+        if not desk.has_policy or desk.is_overdue:
+            await self._host.planned(campaign)
+        found = await self._host.do(
+            campaign,
+            Event(DECISION, 0.0, user=asked.user, key=asked.key),
+            lambda: desk.decide(asked.user, asked.key, self._host.now()),
         )
         if not isinstance(found, Done):
             return DecisionAnswer(found.id, found.arm, found.delay, found.expected), False
@@ -123,7 +137,7 @@ class Calls:
 
     async def _decide_batch(self, request: Request) -> Response:
         body = _batch_body(await read_body(request.receive))
-        hosted = await self._campaign(request)
+        campaign = await self._campaign(request)
         by_user: dict[str, list[int]] = {}
         for place, asked in enumerate(body.decisions):
             checks.name("user", asked.user, MAX_USER)
@@ -131,30 +145,38 @@ class Calls:
                 checks.name("key", asked.key, MAX_USER)
             by_user.setdefault(asked.user, []).append(place)
         answers = [BatchItem()] * len(body.decisions)
+        failures: list[StoreError] = []
 
         async def decide_for_one(places: list[int]) -> None:
             for place in places:
                 try:
-                    made, _ = await self._decision(hosted, body.decisions[place])
+                    made, _ = await self._decision(campaign, body.decisions[place])
                     answers[place] = BatchItem(made.id, made.arm, made.delay, made.expected)
-                except (ValueError, StoreError) as error:
+                except StoreError as error:
+                    failures.append(error)
+                    answers[place] = BatchItem(error=str(error))
+                except (InputError, ConflictError) as error:
                     answers[place] = BatchItem(error=str(error))
 
         await asyncio.gather(*map(decide_for_one, by_user.values()))
+        if failures and len(failures) == len(answers):
+            raise failures[0]  # nothing was kept, so that clients and alarms notice
         return json_answer(BatchAnswer(answers), 201)
 
     async def _create(self, request: Request) -> Response:
         body = _campaign_body(await read_body(request.receive))
         settings = Settings.from_document(msgspec.to_builtins(body))
-        is_new = await self._driver.create(request.path_params["name"], settings)
-        return json_answer(settings.document(), 201 if is_new else 200)
+        is_new, is_proved = await self._host.create(request.path_params["name"], settings)
+        made = {**settings.document(), "rules_proved": is_proved}
+        return json_answer(made, 201 if is_new else 200)
 
     async def _list(self, _request: Request) -> Response:
-        campaigns = await self._driver.campaigns()
-        return json_answer(CampaignsAnswer([line_of(hosted) for hosted in campaigns]))
+        campaigns = await self._host.all_campaigns()
+        return json_answer(CampaignsAnswer([line_of(campaign) for campaign in campaigns]))
 
     async def _overview(self, request: Request) -> Response:
-        return json_answer(await (await self._watch(request)).overview())
+        content = await (await self._watch(request)).overview()
+        return Response(content, media_type="application/json")
 
     async def _stream(self, request: Request) -> Response:
         watched = await self._watch(request)
@@ -162,21 +184,21 @@ class Calls:
         async def messages() -> AsyncIterator[bytes]:
             seen = None
             while not self._draining.is_set():
-                watched.refresh()
-                if watched.version != seen:
-                    seen = watched.version
-                    yield b"data: " + encode(await watched.overview()) + b"\n\n"
+                version, content = await watched.latest()
+                if version != seen:
+                    seen = version
+                    yield b"data: " + content + b"\n\n"
                 await _at_most(STREAM_EVERY, self._draining)
 
         return _streamed(request, messages(), "text/event-stream")
 
     async def _log(self, request: Request) -> Response:
-        hosted = await self._campaign(request)
+        campaign = await self._campaign(request)
         after = request.query_params.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) <= 18):
             raise ValueError(f"after must be the number of an event, got {checks.short(after)}")
-        name = hosted.desk.name
-        pages = self._driver.events(hosted, int(after))
+        name = campaign.desk.name
+        pages = self._host.events(campaign, int(after))
         first: list[tuple[int, Event]] = await anext(
             pages, []
         )  # a store that is away is told before the answer begins
@@ -190,37 +212,61 @@ class Calls:
         return _streamed(request, lines(), "application/jsonl")
 
     async def _cancel(self, request: Request) -> Response:
-        hosted, number = await self._driver.campaign_of(request.path_params["id"])
-        return await self._done(hosted, lambda: hosted.desk.cancel(number, time.time()))
+        campaign, number = await self._host.campaign_of(request.path_params["id"])
+        about = Event(CANCEL, 0.0, ref=number)
+        return await self._done(
+            campaign, about, lambda: campaign.desk.cancel(number, self._host.now())
+        )
 
     async def _add_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), _arm(request)
-        return await self._done(hosted, lambda: hosted.desk.add_arm(arm, time.time()))
+        campaign, arm = await self._campaign(request), _arm(request)
+        about = Event(ARM, 0.0, arm=arm)
+        return await self._done(
+            campaign, about, lambda: campaign.desk.add_arm(arm, self._host.now())
+        )
 
     async def _retire_arm(self, request: Request) -> Response:
-        hosted, arm = await self._campaign(request), _arm(request)
-        return await self._done(hosted, lambda: hosted.desk.retire_arm(arm, time.time()))
+        campaign, arm = await self._campaign(request), _arm(request)
+        about = Event(RETIRE, 0.0, arm=arm)
+        return await self._done(
+            campaign, about, lambda: campaign.desk.retire_arm(arm, self._host.now())
+        )
 
-    async def _done(self, hosted: Hosted, request: Callable[[], Event | None]) -> Response:
-        found = await self._driver.do(hosted, request)
+    async def _done(
+        self, campaign: ServedCampaign, about: Event, request: Callable[[], Event | None]
+    ) -> Response:
+        found = await self._host.do(campaign, about, request)
         return Response(DUPLICATE if found is None else APPLIED, media_type="application/json")
+
+    async def _backup(self, _request: Request) -> Response:
+        folder = tempfile.mkdtemp(prefix="fallow-backup-")
+        path = os.path.join(folder, "backup.db")
+        remove = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            await self._host.backup(path)
+        except BaseException:
+            await remove()
+            raise
+        return FileResponse(path, media_type="application/vnd.sqlite3", background=remove)
 
     async def _health(self, _request: Request) -> Response:
         return json_answer(Health("alive"))
 
     async def _ready(self, _request: Request) -> Response:
-        if self._driver.failure is not None:
+        if self._host.committer.failure is not None:
             raise HTTPException(503, "events cannot be kept now; the log of the service says why")
         return json_answer(Health("ready"))
 
     async def _metrics(self, _request: Request) -> Response:
-        campaigns = self._driver.hosted.values()
-        now = time.monotonic()
-        waiting = sum(hosted.open for hosted in campaigns)
-        age = max((now - hosted.planned_at for hosted in campaigns), default=0.0)
-        text = self._driver.metrics.text(
+        campaigns = self._host.campaigns.values()
+        now = asyncio.get_running_loop().time()
+        refusals = sum(campaign.desk.state.kinds[REFUSAL] for campaign in campaigns)
+        waiting = sum(campaign.open for campaign in campaigns)
+        age = max((now - campaign.planned_at for campaign in campaigns), default=0.0)
+        text = self._host.metrics.text(
             {
                 "fallow_open_decisions": ("Decisions without a reward.", waiting),
+                "fallow_refusals": ("Requests that rules refused.", refusals),
                 "fallow_plan_age_seconds": ("Age of the oldest plan in use.", age),
             }
         )
@@ -232,12 +278,12 @@ class Calls:
     async def _page(self, _request: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers=PAGE_HEADERS)
 
-    async def _campaign(self, request: Request) -> Hosted:
-        return await self._driver.campaign(request.path_params["name"])
+    async def _campaign(self, request: Request) -> ServedCampaign:
+        return await self._host.campaign(request.path_params["name"])
 
     async def _watch(self, request: Request) -> Watched:
-        hosted = await self._campaign(request)
-        return self._watched.setdefault(hosted, Watched(self._driver, hosted))
+        campaign = await self._campaign(request)
+        return self._watched.setdefault(campaign, Watched(self._host, campaign))
 
 
 def _arm(request: Request) -> str:

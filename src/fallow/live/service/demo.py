@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 
 import numpy as np
 
 from fallow.live.errors import ConflictError
-from fallow.live.events import Event
-from fallow.live.service.driver import Driver
-from fallow.live.service.hosted import Done, Hosted
+from fallow.live.events import DECISION, FEEDBACK, Event
+from fallow.live.service.host import Host
+from fallow.live.service.served import Done, ServedCampaign
 from fallow.live.settings import Settings
 from fallow.live.stores import StoreError
 
@@ -33,14 +32,14 @@ class Demo:
 
     Parameters
     ----------
-    driver
+    host
         Where they ask what to hear.
     seed
         Of their choices.
     """
 
-    def __init__(self, driver: Driver, seed: int = 17) -> None:
-        self._driver = driver
+    def __init__(self, host: Host, seed: int = 17) -> None:
+        self._host = host
         self._random = np.random.default_rng(seed)
         best = np.linspace(0.9, 0.5, len(SONGS))[:, None]
         half = np.linspace(4.0, 0.5, len(SONGS))[:, None]
@@ -49,23 +48,26 @@ class Demo:
 
     async def run(self) -> None:
         """Let them listen, for ever, whatever else is done with the campaign."""
-        await self._driver.create(NAME, Settings(SONGS, MAX_DELAY, explore=EXPLORE))
-        hosted = await self._driver.campaign(NAME)
+        await self._host.create(NAME, Settings(SONGS, MAX_DELAY, explore=EXPLORE))
+        campaign = await self._host.campaign(NAME)
         async with asyncio.TaskGroup() as under_way:
             while True:
                 user = f"user {self._random.integers(USERS)}"
-                under_way.create_task(self._listen(hosted, user))
+                under_way.create_task(self._listen(campaign, user))
                 await asyncio.sleep(self._random.exponential(1 / LISTENERS))
 
-    async def _listen(self, hosted: Hosted, user: str) -> None:
-        desk = hosted.desk
+    async def _listen(self, campaign: ServedCampaign, user: str) -> None:
+        desk, now = campaign.desk, self._host.now
         with suppress(ConflictError, StoreError):
-            done = await self._driver.do(hosted, lambda: desk.decide(user, None, time.time()))
+            await self._host.planned(campaign)
+            about = Event(DECISION, 0.0, user=user)
+            done = await self._host.do(campaign, about, lambda: desk.decide(user, None, now()))
             if not isinstance(done, Done) or self._random.random() < LOST:
                 return
             reward = self.reward(done.event)
             await asyncio.sleep(self._random.exponential(SECONDS))
-            await self._driver.do(hosted, lambda: desk.feedback(done.number, reward, time.time()))
+            about = Event(FEEDBACK, 0.0, ref=done.number)
+            await self._host.do(campaign, about, lambda: desk.feedback(done.number, reward, now()))
 
     def reward(self, event: Event) -> float:
         """Return how a decision pleased; an arm that someone added pays 0.5."""

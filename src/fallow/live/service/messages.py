@@ -23,6 +23,13 @@ class CampaignBody(Struct, forbid_unknown_fields=True):
     wait: Annotated[float, Meta(gt=0)] | None = None
     explore: Share = 0.0
     rules: dict[str, Any] = {}
+    key_days: Annotated[float, Meta(gt=0)] = 7.0
+
+
+class CampaignAnswer(CampaignBody):
+    """Settings as they are kept, and whether it is proved that the rules can always be kept."""
+
+    rules_proved: bool = True
 
 
 class DecisionBody(Struct, forbid_unknown_fields=True):
@@ -109,6 +116,7 @@ class Counts(Struct):
     feedback: int
     cancelled: int
     defaults: int
+    refused: int
 
 
 class Arm(Struct):

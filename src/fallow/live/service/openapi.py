@@ -12,6 +12,7 @@ import msgspec
 from fallow.live.service.messages import (
     BatchAnswer,
     BatchBody,
+    CampaignAnswer,
     CampaignBody,
     CampaignsAnswer,
     DecisionAnswer,
@@ -47,7 +48,7 @@ CALLS: dict[str, dict[str, Call]] = {
     "/v1/campaigns": {"GET": Call("List all campaigns.", {200: CampaignsAnswer})},
     "/v1/campaigns/{name}": {
         "GET": Call("Tell all about a campaign.", {200: Overview}),
-        "PUT": Call("Make a campaign.", {201: CampaignBody, 200: CampaignBody}, CampaignBody),
+        "PUT": Call("Make a campaign.", {201: CampaignAnswer, 200: CampaignAnswer}, CampaignBody),
     },
     "/v1/campaigns/{name}/decisions": {
         "POST": Call(
@@ -74,6 +75,9 @@ CALLS: dict[str, dict[str, Call]] = {
     },
     "/v1/decisions/{id}/cancel": {
         "POST": Call("Say that a decision was not shown.", {200: StatusAnswer})
+    },
+    "/v1/backup": {
+        "GET": Call("Copy the whole store, a file of SQLite.", {200: "application/vnd.sqlite3"})
     },
     "/healthz": {"GET": Call("Tell whether the process is alive.", {200: Health})},
     "/readyz": {"GET": Call("Tell whether events can be kept.", {200: Health})},

@@ -8,10 +8,10 @@ from bisect import bisect_left
 import numpy as np
 
 from fallow.arrays import BoolArray, FloatArray
-from fallow.live.events import CANCEL, DEFAULT, FEEDBACK
+from fallow.live.events import CANCEL, DEFAULT, FEEDBACK, REFUSAL
 from fallow.live.policy import Belief
-from fallow.live.service.hosted import Hosted
 from fallow.live.service.messages import Arm, Bucket, Cell, Counts, Line, Overview
+from fallow.live.service.served import ServedCampaign
 from fallow.live.settings import Settings
 from fallow.live.state import EXPIRED, OPEN, State, View
 
@@ -26,7 +26,7 @@ PACE = 10.0
 """Seconds over which decisions a second are counted."""
 
 
-def line_of(hosted: Hosted) -> Line:
+def line_of(hosted: ServedCampaign) -> Line:
     """Return a campaign in short."""
     state = hosted.desk.state
     return Line(
@@ -39,7 +39,7 @@ def line_of(hosted: Hosted) -> Line:
     )
 
 
-def overview_of(hosted: Hosted, now: float) -> tuple[View, Overview]:
+def overview_of(hosted: ServedCampaign, now: float) -> tuple[View, Overview]:
     """Return what there is to see at a time, and what its cells are to be made from."""
     state = hosted.desk.state
     settings = state.settings
@@ -55,6 +55,7 @@ def overview_of(hosted: Hosted, now: float) -> tuple[View, Overview]:
             feedback=state.kinds[FEEDBACK],
             cancelled=state.kinds[CANCEL],
             defaults=state.kinds[DEFAULT],
+            refused=state.kinds[REFUSAL],
         ),
         arms=[Arm(*each) for each in zip(state.arms, state.retired, strict=True)],
         spans=_spans(settings),
@@ -91,7 +92,7 @@ def _spans(settings: Settings) -> list[float | None]:
     return [*settings.edges.tolist(), None]
 
 
-def _late(hosted: Hosted, now: float) -> int:
+def _late(hosted: ServedCampaign, now: float) -> int:
     """Return how many decisions are without feedback for longer than is usual, or for good."""
     state = hosted.desk.state
     limit = state.settings.wait

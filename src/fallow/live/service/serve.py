@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fallow.live.service.app import Service
 from fallow.live.service.demo import Demo
-from fallow.live.service.driver import Driver
+from fallow.live.service.host import Host
 from fallow.live.service.listen import Place, listen, run
 from fallow.live.service.tokens import Token
 from fallow.live.service.warm import warm_up
@@ -20,34 +20,35 @@ YOUNG = 10_000
 def serve(
     store: Store, tokens: list[Token], place: Place, say: Callable[[str], None], is_demo: bool
 ) -> None:
-    """Serve the campaigns of a store until a signal comes; say the address when all is ready."""
+    """Serve the campaigns of a store until a signal comes; say the address when it listens."""
     run(_serve(store, tokens, place, say, is_demo))
 
 
 async def _serve(
     store: Store, tokens: list[Token], place: Place, say: Callable[[str], None], is_demo: bool
 ) -> None:
-    driver = Driver(store)
+    host = Host(store)
+    service = Service(host, tokens)
 
     def begin(address: str) -> None:
+        host.warming = host.spawn(warm_up(host))
+        host.start()
         if is_demo:
-            driver.spawn(Demo(driver).run())
-        _spare_the_collector()
+            host.spawn(Demo(host).run())
+        host.spawn(_spare_the_collector())
         say(address)
 
     try:
-        driver.warming = driver.spawn(warm_up(driver))
-        await driver.start()
-        service = Service(driver, tokens)
         await listen(service, place, begin, service.drain)
     finally:
-        await driver.close()
+        await host.close()
 
 
-def _spare_the_collector() -> None:
-    """Let the garbage collector leave alone what is there for good, and come less often.
+async def _spare_the_collector() -> None:
+    """Let the garbage collector skip what stays for good, and run less often.
 
-    Going through all that was imported takes it a tenth of a second, in which nobody is answered.
+    Going through everything that was imported takes it a tenth of a second, in which nobody is
+    answered.
     """
     gc.collect()
     gc.freeze()

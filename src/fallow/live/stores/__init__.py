@@ -92,16 +92,18 @@ class Store(Protocol):
 
     `shared` says whether other processes may append, too. One that does not append hears of their
     events by `campaigns`, whose heads have grown, and `read` behind the head that it knows.
+    `is_instant` says whether `append` returns without waiting for a disk or a network.
     """
 
     shared: bool
+    is_instant: bool
 
     def campaigns(self) -> list[Record]:
         """Return all campaigns, oldest first."""
         ...
 
-    def create(self, name: str, settings: str) -> Record:
-        """Return the campaign of this name, and make it if there is none."""
+    def create(self, name: str, settings: str) -> tuple[Record, bool]:
+        """Return the campaign of this name, made if there is none, and whether it was."""
         ...
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from zlib import crc32
 
-from fallow.live.events import Event, checksum_after
+from fallow.live.events import Event
 from fallow.live.stores import Batch, Kept, Record, StoreError, numbered
 
 
@@ -11,6 +11,7 @@ class MemoryStore:
     """Keeps events in lists."""
 
     shared = False
+    is_instant = True
 
     def __init__(self) -> None:
         self._campaigns: list[tuple[str, str]] = []
@@ -25,13 +26,14 @@ class MemoryStore:
             for number, (name, settings) in enumerate(self._campaigns)
         ]
 
-    def create(self, name: str, settings: str) -> Record:
-        """Return the campaign of this name, and make it if there is none."""
-        if name not in (known for known, _ in self._campaigns):
+    def create(self, name: str, settings: str) -> tuple[Record, bool]:
+        """Return the campaign of this name, made if there is none, and whether it was."""
+        is_new = name not in (known for known, _ in self._campaigns)
+        if is_new:
             self._campaigns.append((name, settings))
             self._events.append([])
             self._checksums.append(crc32(settings.encode()))
-        return next(record for record in self.campaigns() if record.name == name)
+        return next(record for record in self.campaigns() if record.name == name), is_new
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
         """Keep events."""
@@ -45,13 +47,6 @@ class MemoryStore:
             events.extend(event for number, event in pairs if number is not None)
             self._checksums[batch.campaign] = kept[-1].checksum
         return kept
-
-    def append_one(self, campaign: int, event: Event) -> int:
-        """Keep an event of one who knows all before it, and return its number."""
-        events = self._events[campaign]
-        events.append(event)
-        self._checksums[campaign] = checksum_after(self._checksums[campaign], event)
-        return len(events)
 
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""

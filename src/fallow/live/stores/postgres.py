@@ -59,6 +59,7 @@ PATIENCE: dict[str, Any] = {
 """Seconds, and milliseconds, after which a server that does not answer is given up."""
 LIMITS = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'"
 """So that no process waits long for one that hangs."""
+CAMPAIGNS = "SELECT number, name, settings, head, checksum FROM fallow.campaigns"
 READ = (
     f"SELECT seq, {FIELDS} FROM fallow.events WHERE campaign = %s AND seq > %s "
     f"ORDER BY seq LIMIT {PAGE}"
@@ -79,6 +80,7 @@ class PostgresStore:
     """
 
     shared = True
+    is_instant = False
 
     def __init__(self, url: str) -> None:
         try:
@@ -123,21 +125,19 @@ class PostgresStore:
     def campaigns(self) -> list[Record]:
         """Return all campaigns, oldest first."""
         with self._connected("read") as connection:
-            rows = connection.execute(
-                "SELECT number, name, settings, head, checksum FROM fallow.campaigns "
-                "ORDER BY number"
-            ).fetchall()
+            rows = connection.execute(f"{CAMPAIGNS} ORDER BY number").fetchall()
         return [Record(*row) for row in rows]
 
-    def create(self, name: str, settings: str) -> Record:
-        """Return the campaign of this name, and make it if there is none."""
+    def create(self, name: str, settings: str) -> tuple[Record, bool]:
+        """Return the campaign of this name, made if there is none, and whether it was."""
         with self._connected("written to") as connection:
-            connection.execute(
+            done = connection.execute(
                 "INSERT INTO fallow.campaigns (name, settings, checksum) VALUES (%s, %s, %s) "
                 "ON CONFLICT DO NOTHING",
                 (name, settings, crc32(settings.encode())),
             )
-        return next(record for record in self.campaigns() if record.name == name)
+            found = connection.execute(f"{CAMPAIGNS} WHERE name = %s", (name,))
+            return Record(*_row(found)), done.rowcount == 1
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
         """Keep events, all in one transaction, and return news of other processes."""
@@ -152,7 +152,8 @@ class PostgresStore:
         campaign, known, _, events = batch
         # The row is locked before anything is read, so that the news are all there are.
         lock = "SELECT head, checksum FROM fallow.campaigns WHERE number = %s FOR UPDATE"
-        head, checksum = _row(connection.execute(lock, (campaign,)))
+        row = connection.execute(lock, (campaign,)).fetchone()
+        head, checksum = (0, 0) if row is None else row  # no such campaign any more
         news: list[tuple[int, Event]] = []
         if head > known:
             news += paged(lambda last: _page(connection, campaign, last), known)

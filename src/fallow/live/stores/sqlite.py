@@ -48,9 +48,7 @@ UPGRADES = {
 """What brings the tables of a version to the next one."""
 INSERT = f"INSERT INTO events VALUES (?, ?{', ?' * len(Event._fields)})"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
-CAMPAIGNS = (
-    f"SELECT number, name, settings, ({HEAD} number), checksum FROM campaigns ORDER BY number"
-)
+CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number), checksum FROM campaigns"
 STATE = f"SELECT ({HEAD} number), checksum FROM campaigns WHERE number = ?"
 READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
 TRIAL = (
@@ -86,6 +84,7 @@ class SQLiteStore:
     """
 
     shared = False
+    is_instant = False
 
     def __init__(self, path: str, durable: bool) -> None:
         self._path = path
@@ -162,17 +161,22 @@ class SQLiteStore:
     def campaigns(self) -> list[Record]:
         """Return all campaigns, oldest first."""
         with self._explained("read"):
-            rows = self._connection.execute(CAMPAIGNS).fetchall()
+            rows = self._connection.execute(f"{CAMPAIGNS} ORDER BY number").fetchall()
         return [Record(*row) for row in rows]
 
-    def create(self, name: str, settings: str) -> Record:
-        """Return the campaign of this name, and make it if there is none."""
+    def create(self, name: str, settings: str) -> tuple[Record, bool]:
+        """Return the campaign of this name, made if there is none, and whether it was."""
         with self._explained("written to, and nothing was kept"):
-            self._connection.execute(
+            done = self._connection.execute(
                 "INSERT OR IGNORE INTO campaigns (name, settings, checksum) VALUES (?, ?, ?)",
                 (name, settings, crc32(settings.encode())),
             )
-        return next(record for record in self.campaigns() if record.name == name)
+        return self._record(name), done.rowcount == 1
+
+    def _record(self, name: str) -> Record:
+        with self._explained("read"):
+            row = self._connection.execute(f"{CAMPAIGNS} WHERE name = ?", (name,)).fetchone()
+        return Record(*row)
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:
         """Keep events, all in one transaction."""
@@ -185,7 +189,8 @@ class SQLiteStore:
         ):
             for batch in batches:
                 campaign = batch.campaign
-                ((head, checksum),) = self._connection.execute(STATE, (campaign,))
+                row = self._connection.execute(STATE, (campaign,)).fetchone()
+                head, checksum = (0, 0) if row is None else row  # no such campaign any more
                 is_known = batch.head >= head
                 news = [] if is_known else list(paged(self._pages(campaign), batch.head))
                 kept.append(numbered(batch, head, checksum, news))

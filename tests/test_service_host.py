@@ -50,7 +50,7 @@ async def _make_busy(asked: Asked, store: SharedStore) -> asyncio.Task[object]:
 
 
 async def _until_claimed(asked: Asked, count: int) -> None:
-    while len(asked.driver.hosted["morning"].claims) < count:
+    while len(asked.host.campaigns["morning"].turns) < count:
         await asyncio.sleep(0.001)
 
 
@@ -58,18 +58,20 @@ def test_one_key_is_one_decision_among_processes() -> None:
     store = SharedStore()
 
     async def scene(asked: Asked) -> None:
-        hosted = asked.driver.hosted["morning"]
+        campaign = asked.host.campaigns["morning"]
         busy = await _make_busy(asked, store)
         mine = asyncio.create_task(asked.decide("ann", "key"))
         await _until_claimed(asked, 3)
-        other = Desk("morning", State(hosted.desk.state.settings)).decide("cid", "key", time.time())
+        desk = Desk("morning", State(campaign.desk.state.settings))
+        desk.plan_now()
+        other = desk.decide("cid", "key", time.time())
         assert isinstance(other, Event)
-        store.append_as_other(hosted.number, 0, other)
+        store.append_as_other(campaign.number, 0, other)
         store.gate.set()
         await busy
         answer = await mine
         assert (answer.status, answer.json["id"]) == (200, "morning-1")
-        assert hosted.claims == {}
+        assert len(campaign.turns) == 0
 
     play(scene, store)
 
@@ -79,8 +81,8 @@ def test_no_arm_is_shown_that_was_retired_meanwhile(elsewhere: bool) -> None:
     store = SharedStore()
 
     async def scene(asked: Asked) -> None:
-        hosted = asked.driver.hosted["morning"]
-        made = hosted.desk.decide("ann", None, time.time())
+        campaign = asked.host.campaigns["morning"]
+        made = campaign.desk.decide("ann", None, time.time())
         assert isinstance(made, Event)
         if elsewhere:
             busy = await _make_busy(asked, store)
@@ -95,7 +97,7 @@ def test_no_arm_is_shown_that_was_retired_meanwhile(elsewhere: bool) -> None:
         mine = asyncio.create_task(asked.decide("ann"))
         await _until_claimed(asked, 2)
         if elsewhere:
-            store.append_as_other(hosted.number, 0, Event(RETIRE, time.time(), arm=made.arm))
+            store.append_as_other(campaign.number, 0, Event(RETIRE, time.time(), arm=made.arm))
         store.gate.set()
         await busy
         assert (await mine).json["arm"] != made.arm
@@ -107,14 +109,14 @@ def test_of_two_rewards_in_two_processes_one_counts() -> None:
     store = SharedStore()
 
     async def scene(asked: Asked) -> None:
-        hosted = asked.driver.hosted["morning"]
+        campaign = asked.host.campaigns["morning"]
         identity = (await asked.decide("ann")).json["id"]
         busy = await _make_busy(asked, store)
         mine = asyncio.create_task(asked.feedback(identity, 0.5))
         await _until_claimed(asked, 2)
-        other = hosted.desk.feedback(1, 0.9, time.time())
+        other = campaign.desk.feedback(1, 0.9, time.time())
         assert other is not None
-        store.append_as_other(hosted.number, 1, other)
+        store.append_as_other(campaign.number, 1, other)
         store.gate.set()
         await busy
         assert (await mine).status == 409
@@ -126,7 +128,7 @@ def test_of_two_rewards_in_two_processes_one_counts() -> None:
 def test_it_is_ready_again_without_traffic(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("fallow.live.service.driver.TICK", 0.01)
+    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", 0.01)
     slow = SlowStore()
 
     async def scene(asked: Asked) -> None:
@@ -162,7 +164,7 @@ def test_a_batch_says_what_could_not_be_kept() -> None:
 def test_what_fails_beside_the_requests_is_told_and_the_clock_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("fallow.live.service.driver.TICK", 0.01)
+    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", 0.01)
     calls = []
 
     def fail(now: float) -> list[Event]:
@@ -173,8 +175,8 @@ def test_what_fails_beside_the_requests_is_told_and_the_clock_goes_on(
         raise RuntimeError("of a task")
 
     async def scene(asked: Asked) -> None:
-        monkeypatch.setattr(asked.driver.hosted["morning"].desk, "late", fail)
-        asked.driver.spawn(fail_soon())
+        monkeypatch.setattr(asked.host.campaigns["morning"].desk, "late", fail)
+        asked.host.spawn(fail_soon())
         while len(calls) < 2:
             await asyncio.sleep(0.01)
         assert "of the clock" in caplog.text
@@ -190,7 +192,7 @@ def test_a_plan_that_fails_leaves_the_one_before(
         raise RuntimeError("of the planner")
 
     async def scene(asked: Asked) -> None:
-        desk = asked.driver.hosted["morning"].desk
+        desk = asked.host.campaigns["morning"].desk
         before = desk.policy
         monkeypatch.setattr(desk, "plan", lambda: fail)
         while "of the planner" not in caplog.text or desk.is_due:
@@ -210,7 +212,7 @@ def test_a_start_counts_events_since_the_snapshot(monkeypatch: pytest.MonkeyPatc
     async def decide_twice(asked: Asked) -> None:
         for _ in "ab":
             await asked.decide()
-        while asked.driver.hosted["morning"].desk.state.head > 2 and store.snapshot(1) is None:
+        while asked.host.campaigns["morning"].desk.state.head > 2 and store.snapshot(1) is None:
             await asyncio.sleep(0.001)
 
     for _ in "ab":
