@@ -46,6 +46,7 @@ def test_the_overview_adds_up() -> None:
             "wait": None,
             "explore": 0.0,
             "rules": {},
+            "key_days": 7.0,
         }
         assert found["counts"] == {
             "events": 60 + 6 + len(rewards) + 1,
@@ -56,6 +57,7 @@ def test_the_overview_adds_up() -> None:
             "feedback": len(rewards),
             "cancelled": 6,
             "defaults": 0,
+            "refused": 0,
         }
         assert [arm["retired"] for arm in found["arms"]] == [False, False, True]
         assert found["spans"] == [1, 2, 3, 4, None]

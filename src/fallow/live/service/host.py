@@ -278,7 +278,13 @@ class Host:
 
     async def _load_all(self) -> None:
         """Load all campaigns and make their policies, small ones first."""
-        await self._read_records()
+        while True:
+            try:
+                await self._read_records()
+                break
+            except StoreError as error:
+                self.committer.report(error)
+                await asyncio.sleep(TICK_SECONDS)
         for record in sorted(self._records.values(), key=lambda each: len(each.settings)):
             try:
                 await self.planned(await self._load(record))
