@@ -1,5 +1,12 @@
 """What a campaign refuses, beside arguments that break a rule."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fallow.live.events import Event
+
 
 class UnknownError(LookupError):
     """There is no such campaign, decision or arm."""
@@ -14,9 +21,24 @@ class ConflictError(ValueError):
     Attributes
     ----------
     retry_after
-        Seconds after which the same request may succeed, where cool-downs leave no arm; else None.
+        Seconds after which the same request may succeed, where rules by elapsed time leave no arm;
+        else None.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class RefusedError(ConflictError):
+    """The rules leave no arm for a user now.
+
+    Attributes
+    ----------
+    event
+        The refusal, to be kept with all other events.
+    """
+
+    def __init__(self, message: str, event: Event, retry_after: float | None = None) -> None:
+        super().__init__(message, retry_after)
+        self.event = event
