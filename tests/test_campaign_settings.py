@@ -22,7 +22,7 @@ from fallow.live import Campaign, ConflictError, UnknownError
         ({"default_reward": 2.0, "wait": 1}, "default_reward must"),
         ({"wait": -1}, "wait must"),
         ({"rules": {"cooldown": 2}}, "a key of rules"),
-        ({"rules": {"groups": {"a": ["hymn"]}}, "clock": "time"}, "got groups"),
+        ({"rules": {"groups": {"a": ["hymn"]}}, "clock": "time"}, "never two in a row"),
     ],
 )
 def test_what_a_campaign_may_not_be(options: dict[str, Any], message: str) -> None:

@@ -36,9 +36,11 @@ def allowed(instance: Instance, pulls: list[int], start: int) -> bool:
         counted = sum(name in rule.arms for name in latest)
         most = 0 if rule.kind == "exclude" else rule.pulls
         if rule.kind == "at_least_once":
-            # Counted from the last pull, or from the start where that was too long ago.
-            in_time = range(max(0, start - rule.rounds), len(names))
-            last = max((place for place in in_time if names[place] in rule.arms), default=start - 1)
+            # Counted from the last pull or else the first round, but from the start where that was
+            # too long ago.
+            pulled = [-1, *(place for place, name in enumerate(names) if name in rule.arms)]
+            in_time = (place for place in pulled if place >= start - rule.rounds)
+            last = max(in_time, default=start - 1)
             spare.append(rule.rounds - (len(names) - last))
         elif names[-1] in rule.arms and counted > most:
             return False

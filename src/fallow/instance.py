@@ -321,4 +321,7 @@ def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
 def _checked_rules(rules: Rules | None, names: Sequence[str]) -> Rules:
     if rules is not None and not isinstance(rules, Rules):
         raise ValueError(f"rules must be a fallow.Rules, got {checks.short(rules)}")
-    return Rules() if rules is None else rules.bound_to(names)
+    if rules is None:
+        return Rules()
+    rules.check_clock("rounds")
+    return rules.bound_to(names)

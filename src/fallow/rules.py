@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.toml import inline
 
 MAX_ROUNDS = 2**20
@@ -20,9 +21,11 @@ Arm = str | int
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule about the pulls of some arms, counted together, in any so many rounds in a row.
+    """One rule about the pulls of some arms, counted together, in every stretch of rounds.
 
-    `group` is the name of a group, else empty. A cool-down without arms is for every arm.
+    `group` is the name of a group, else empty. A cool-down without arms is for every arm. Where
+    `seconds` are given, a cap is about elapsed time, and not about rounds. `in_a_row` marks a group
+    that was given without the rounds that its arms are to be apart.
     """
 
     kind: str
@@ -30,19 +33,36 @@ class Rule:
     pulls: int = 1
     rounds: int = 1
     group: str = ""
+    seconds: float | None = None
+    in_a_row: bool = False
 
     def __str__(self) -> str:
         arms = " and ".join(map(str, self.arms)) or "every arm"
+        who = f"{self.group} ({arms})" if self.kind == "groups" else arms
+        return f"{who}: {self.in_words('rounds')}"
+
+    def in_words(self, unit: str) -> str:
+        """Return what the rule says of its arms, in rounds or seconds.
+
+        Examples
+        --------
+        >>> Rule("cooldowns", ("hymn",), rounds=60).in_words("seconds")
+        '60 seconds from pull to pull'
+        """
         match self.kind:
             case "cooldowns":
-                return f"{arms}: {self.rounds} rounds from pull to pull"
+                return f"{self.rounds} {unit} from pull to pull"
+            case "at_most" if self.seconds is not None:
+                return f"at most {self.pulls} in any {self.seconds:.15g} seconds"
             case "at_most":
-                return f"{arms}: at most {self.pulls} in any {self.rounds} rounds"
+                return f"at most {self.pulls} in any {self.rounds} rounds"
+            case "groups" if self.in_a_row:
+                return "never two in a row"
             case "groups":
-                return f"{self.group} ({arms}): never two in a row"
+                return f"{self.rounds} {unit} from one to the next"
             case "at_least_once":
-                return f"{arms}: at least once in any {self.rounds} rounds"
-        return f"{arms}: not in the plan"
+                return f"at least once in any {self.rounds} rounds"
+        return "not in the plan"
 
 
 class Rules:
@@ -57,12 +77,15 @@ class Rules:
         Rounds from a pull of an arm to the next one that is allowed, for some arms; or one number
         for all. 2 only forbids the same arm twice in a row, and 1 nothing.
     at_most
-        Caps, each with `arms`, `pulls` and `rounds`: the arms together have at most so many pulls
-        in any so many rounds.
+        Caps, each with `arms`, `pulls` and `rounds`: the most pulls that the arms together have in
+        a stretch of that many rounds. With `seconds` for `rounds`, a cap is for a campaign whose
+        clock is elapsed time.
     groups
         Arms by group, such as an artist or a topic: never two of a group in a row, nor one twice.
+        Or by group a table of `arms` and `apart`, the rounds from one of them to the next, at
+        least.
     at_least_once
-        Rounds in which an arm must be pulled, for some arms: at least once in any so many.
+        Rounds in which an arm must be pulled at least once, for some arms.
     exclude
         Arms that are not in the plan.
 
@@ -80,7 +103,7 @@ class Rules:
         *,
         cooldowns: Mapping[Arm, int] | int | None = None,
         at_most: Sequence[Mapping[str, Any]] | None = None,
-        groups: Mapping[str, Sequence[Arm]] | None = None,
+        groups: Mapping[str, Sequence[Arm] | Mapping[str, Any]] | None = None,
         at_least_once: Mapping[Arm, int] | None = None,
         exclude: Sequence[Arm] | None = None,
     ) -> None:
@@ -103,7 +126,7 @@ class Rules:
     def from_document(cls, document: object) -> Rules:
         """Return the rules that the table [rules] of a TOML file holds, or an object of JSON."""
         if not isinstance(document, Mapping):
-            raise ValueError(f"rules must be a table, got {checks.short(document)}")
+            raise InputError("rules", "must be a table", checks.short(document))
         for key in document:
             checks.one_of("a key of rules", key, KINDS)
         return cls(**document)
@@ -120,10 +143,17 @@ class Rules:
         for rule in self:
             match rule.kind:
                 case "at_most":
-                    cap = {"arms": list(rule.arms), "pulls": rule.pulls, "rounds": rule.rounds}
+                    cap: dict[str, Any] = {"arms": list(rule.arms), "pulls": rule.pulls}
+                    if rule.seconds is None:
+                        cap["rounds"] = rule.rounds
+                    else:
+                        cap["seconds"] = rule.seconds
                     kinds.setdefault("at_most", []).append(cap)
-                case "groups":
+                case "groups" if rule.in_a_row:
                     kinds.setdefault("groups", {})[rule.group] = list(rule.arms)
+                case "groups":
+                    table = {"arms": list(rule.arms), "apart": rule.rounds}
+                    kinds.setdefault("groups", {})[rule.group] = table
                 case "exclude":
                     kinds.setdefault("exclude", []).extend(rule.arms)
                 case _ if rule.arms:
@@ -151,13 +181,38 @@ class Rules:
         for rule in self:
             for arms in [_named(rule, names)] if rule.arms else [(name,) for name in names]:
                 bound = replace(rule, arms=arms)
-                key = (rule.kind, rule.group or arms, rule.kind == "at_most" and rule.rounds)
+                stretch = (rule.rounds, rule.seconds) if rule.kind == "at_most" else None
+                key = (rule.kind, rule.group or arms, stretch)
                 if key in each:
-                    raise ValueError(f"rules must say each thing once, got {each[key]}; {bound}")
+                    raise InputError("rules", "must say each thing once", f"{each[key]}; {bound}")
                 each[key] = bound
         if sum(rule.kind == "exclude" for rule in each.values()) == len(names):
-            raise ValueError("rules.exclude must leave an arm for the plan, got all of them")
+            raise InputError("rules.exclude", "must leave an arm for the plan", "all of them")
         return Rules.of(each.values())
+
+    def check_clock(self, clock: str) -> None:
+        """Check that all rules can be counted by a clock, "rounds" or "time".
+
+        Examples
+        --------
+        >>> Rules(cooldowns=3600, at_most=[{"arms": ["hymn"], "pulls": 3, "seconds": 86400}]
+        ... ).check_clock("time")
+        """
+        for rule in self:
+            if clock == "rounds" and rule.seconds is not None:
+                raise InputError(
+                    "rules.at_most",
+                    "must have rounds; seconds are for campaigns whose clock is elapsed time",
+                    str(rule),
+                )
+            in_rounds = rule.kind == "at_most" and rule.seconds is None
+            if clock == "time" and (rule.kind == "at_least_once" or rule.in_a_row or in_rounds):
+                raise InputError(
+                    "rules",
+                    "must be in seconds where the clock is elapsed time: cooldowns, exclude, "
+                    "at_most with seconds, groups with apart",
+                    str(rule),
+                )
 
     def without(self, *dropped: Rule) -> Rules:
         """Return the rules that are left when some are dropped.
@@ -195,7 +250,7 @@ def _spans(kind: str, spans: object) -> Iterator[Rule]:
         yield Rule(kind, (), rounds=_rounds(f"rules.{kind}", spans))
         return
     if not isinstance(spans, Mapping):
-        raise ValueError(f"rules.{kind} must be rounds by arm, got {checks.short(spans)}")
+        raise InputError(f"rules.{kind}", "must be rounds by arm", checks.short(spans))
     for arm, rounds in spans.items():
         what = f"rules.{kind} of {checks.short(arm)}"
         yield Rule(kind, _arms(kind, [arm]), rounds=_rounds(what, rounds))
@@ -203,40 +258,52 @@ def _spans(kind: str, spans: object) -> Iterator[Rule]:
 
 def _caps(caps: object) -> Iterator[Rule]:
     if not isinstance(caps, list | tuple):
-        raise ValueError(f"rules.at_most must be a list of tables, got {checks.short(caps)}")
+        raise InputError("rules.at_most", "must be a list of tables", checks.short(caps))
     for place, cap in enumerate(caps):
         what = f"rules.at_most[{place}]"
         if not isinstance(cap, Mapping):
-            raise ValueError(f"{what} must be a table, got {checks.short(cap)}")
-        checks.keys(what, cap, ("arms", "pulls", "rounds"))
-        rounds = _rounds(f"{what}.rounds", cap["rounds"])
+            raise InputError(what, "must be a table", checks.short(cap))
+        span = "seconds" if "seconds" in cap else "rounds"
+        checks.keys(what, cap, ("arms", "pulls", span))
+        arms = _several(f"at_most[{place}].arms", cap["arms"])
         pulls = checks.whole_number(f"{what}.pulls", cap["pulls"], minimum=1)
+        if span == "seconds":
+            seconds = checks.positive(f"{what}.seconds", cap["seconds"])
+            yield Rule("at_most", arms, pulls, seconds=seconds)
+            continue
+        rounds = _rounds(f"{what}.rounds", cap["rounds"])
         checks.at_most(f"{what}.pulls", pulls, rounds, given="(its rounds)")
-        yield Rule("at_most", _several(f"at_most[{place}].arms", cap["arms"]), pulls, rounds)
+        yield Rule("at_most", arms, pulls, rounds)
 
 
 def _groups(groups: object) -> Iterator[Rule]:
     if not isinstance(groups, Mapping):
-        raise ValueError(f"rules.groups must be arms by group, got {checks.short(groups)}")
-    for name, arms in groups.items():
+        raise InputError("rules.groups", "must be arms by group", checks.short(groups))
+    for name, given in groups.items():
         checks.text("the name of a group", name, longest=checks.MAX_NAME)
-        yield Rule("groups", _several(f"groups.{name}", arms), pulls=1, rounds=2, group=name)
+        what = f"groups.{name}"
+        if isinstance(given, Mapping):
+            checks.keys(f"rules.{what}", given, ("arms", "apart"))
+            apart = _rounds(f"rules.{what}.apart", given["apart"])
+            yield Rule("groups", _several(f"{what}.arms", given["arms"]), rounds=apart, group=name)
+        else:
+            yield Rule("groups", _several(what, given), rounds=2, group=name, in_a_row=True)
 
 
 def _several(what: str, arms: object) -> tuple[Arm, ...]:
     checked = _arms(what, arms)
     if not checked:
-        raise ValueError(f"rules.{what} must name at least one arm, got none")
+        raise InputError(f"rules.{what}", "must name at least one arm", "none")
     return checked
 
 
 def _arms(what: str, arms: object) -> tuple[Arm, ...]:
     if not isinstance(arms, list | tuple):
-        raise ValueError(f"rules.{what} must be a list of arms, got {checks.short(arms)}")
+        raise InputError(f"rules.{what}", "must be a list of arms", checks.short(arms))
     for arm in arms:
         if not isinstance(arm, str | int) or isinstance(arm, bool):
-            raise ValueError(
-                f"rules.{what} must hold names or indices of arms, got {checks.short(arm)}"
+            raise InputError(
+                f"rules.{what}", "must hold names or indices of arms", checks.short(arm)
             )
     return tuple(arms)
 
@@ -247,20 +314,16 @@ def _rounds(what: str, rounds: Any) -> int:
 
 def _named(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
     """Return the arms of a rule by name."""
-    known = dict.fromkeys(names)
+    what, known = f"rules.{rule.kind}", set(names)
     found = []
     for arm in rule.arms:
         if isinstance(arm, int) and not 0 <= arm < len(names):
-            raise ValueError(
-                f"rules.{rule.kind} must name arms from 0 to {len(names) - 1}, got {arm}"
-            )
+            raise InputError(what, f"must name arms from 0 to {len(names) - 1}", str(arm))
         name = names[arm] if isinstance(arm, int) else arm
         if name not in known:
-            raise ValueError(
-                f"rules.{rule.kind} must name arms of the instance, got {checks.short(name)}"
-                f"{checks.suggestion(name, names)}"
-            )
+            got = f"{checks.short(name)}{checks.suggestion(name, names)}"
+            raise InputError(what, "must name arms of the instance", got)
         if name in found:
-            raise ValueError(f"rules.{rule.kind} must name an arm once, got {name!r} twice")
+            raise InputError(what, "must name an arm once", f"{name!r} twice")
         found.append(name)
     return tuple(found)

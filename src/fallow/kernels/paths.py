@@ -3,6 +3,7 @@
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
+import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
@@ -44,6 +45,17 @@ def _may_pull(limits: Limits, past: Past, most_urgent: int, arm: int) -> bool:
         if limits.members[cap, arm] and latest < limits.rounds[cap]:
             return False
     return True
+
+
+@tiered(lambda limits: 2 * len(limits.shortest) * (1 + len(limits.pulls)))
+def permitted(limits: Limits, past: Past) -> npt.NDArray[np.bool_]:
+    """Tell for each arm whether it may be pulled now."""
+    arms = len(limits.shortest)
+    most_urgent = _most_urgent(limits, past.waited)
+    allowed = np.empty(arms, np.bool_)
+    for arm in range(arms):
+        allowed[arm] = _may_pull(limits, past, most_urgent, arm)
+    return allowed
 
 
 @compiled

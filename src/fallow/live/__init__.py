@@ -2,7 +2,14 @@
 
 from fallow.live.campaign import Campaign
 from fallow.live.decision import Decision
-from fallow.live.errors import ConflictError, UnknownError
+from fallow.live.errors import ConflictError, RefusedError, UnknownError
 from fallow.live.stores import StoreError
 
-__all__ = ["Campaign", "ConflictError", "Decision", "StoreError", "UnknownError"]
+__all__ = [
+    "Campaign",
+    "ConflictError",
+    "Decision",
+    "RefusedError",
+    "StoreError",
+    "UnknownError",
+]

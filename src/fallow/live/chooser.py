@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
 from fallow.arrays import IntArray
 from fallow.instance import Instance
-from fallow.kernels.paths import allows
+from fallow.kernels.paths import allows, permitted
 from fallow.limits import NEVER, Past
 from fallow.planners.beam import beam_search
+from fallow.planners.feasible import is_never_stuck
 from fallow.planners.problem import Problem
-from fallow.planners.ruled_schedule import past_of
+from fallow.planners.ruled_schedule import past_of, waits
 
 WIDTH = 16
 """Delay vectors that a search keeps of each round."""
@@ -19,8 +23,16 @@ LENGTHS = 3
 MOST_KEPT = 2**17
 """Choices that are remembered."""
 
-Ages = tuple[int, ...]
-"""Past pulls of a user that matter, latest first, each as arm x (reach + 1) + rounds ago."""
+
+class Ages(NamedTuple):
+    """What a chooser must know of a user.
+
+    `codes` are her past pulls that matter, latest first, each as arm x (reach + 1) + rounds ago.
+    `rounds` are those since her first decision, at most reach + 1; 0 where no arm has a deadline.
+    """
+
+    codes: tuple[int, ...]
+    rounds: int = 0
 
 
 class Chooser:
@@ -39,20 +51,25 @@ class Chooser:
         How many rounds back a pull matters.
     counts_all_pulls
         Whether all of these pulls matter, or only the latest of each arm.
+    has_deadlines
+        Whether some arm must be pulled at least once in a number of rounds.
     """
 
     def __init__(self, table: Instance, arms: IntArray) -> None:
         self._arms = arms
         self._place = {arm: place for place, arm in enumerate(arms.tolist())}
         self._is_ruled = bool(table.rules)
-        self._search = beam_search(table)
-        limits = self._search.limits
-        waits = np.where(limits.longest < NEVER, limits.longest, 0)
-        longest = self._search.means.shape[1] - 1
-        self.reach = int(max(longest, waits.max(), limits.rounds.max(initial=0)))
+        self._search = search = beam_search(table)
+        self._problem = Problem(search.arms, search.means, search.limits)
+        self._is_never_stuck = is_never_stuck(search.limits)
+        limits = search.limits
+        deadlines = np.where(limits.longest < NEVER, limits.longest, 0)
+        longest = search.means.shape[1] - 1
+        self.reach = int(max(longest, deadlines.max(), limits.rounds.max(initial=0)))
         self.counts_all_pulls = bool((limits.pulls > 1).any())
+        self.has_deadlines = bool(deadlines.any())
         self._choices: dict[Ages, int] = {}
-        self._allowed: dict[Ages, list[int]] = {}
+        self._dead_ends: dict[tuple[Ages, int], bool] = {}
 
     def choose(self, ages: Ages) -> int:
         """Return the arm to show after such a past, -1 if the rules leave none."""
@@ -66,32 +83,40 @@ class Chooser:
         rows = dict(zip(values, delays.tolist(), strict=True))
         return max(arms, key=lambda arm: values[arm][rows[arm] - 1] if arm in values else 0.0)
 
-    def allowed(self, ages: Ages) -> list[int]:
-        """Return the arms after which the rules can be kept, at such a past."""
+    def permitted(self, ages: Ages) -> list[int]:
+        """Return the arms that the rules permit now, some of which may lead into a dead end."""
         if not self._is_ruled:
             return list(self._place)
-        if ages not in self._allowed:
-            self._allowed[ages] = [arm for arm in self._place if self._leads_on(ages, arm)]
-        return self._allowed[ages]
+        may_pull = permitted(self._search.limits, self._past(ages))
+        arms: list[int] = self._arms[np.sort(self._search.arms[may_pull])].tolist()
+        return arms
+
+    def is_dead_end(self, ages: Ages, arm: int) -> bool:
+        """Tell whether a search finds no way to keep the rules after an arm that they permit."""
+        if not self._is_ruled or self._is_never_stuck:
+            return False
+        key = ages, arm
+        if key not in self._dead_ends:
+            if len(self._dead_ends) > MOST_KEPT:
+                self._dead_ends.clear()
+            self._dead_ends[key] = not self._leads_on(ages, arm)
+        return self._dead_ends[key]
 
     def _leads_on(self, ages: Ages, arm: int) -> bool:
-        """Tell whether an arm may be pulled, and is not the way into a dead end."""
         past, search = self._past(ages), self._search
-        pulls = np.flatnonzero(self._arms[search.arms] == arm)
-        if not pulls.size or not allows(search.limits, past, search.means.shape[1], pulls):
-            return False
-        rounds = LENGTHS * len(search.means[0])
-        return len(search.path(past, rounds, WIDTH)) == rounds  # the past has gone on
+        pull = np.flatnonzero(self._arms[search.arms] == arm)
+        allows(search.limits, past, search.means.shape[1], pull)  # the past goes on
+        rounds = LENGTHS * search.means.shape[1]
+        return any(len(search.path(past, rounds, width)) == rounds for width in (1, WIDTH))
 
     def _look_ahead(self, ages: Ages) -> int:
         """Search from a past on, and remember the choices on the way."""
         width = self._search.means.shape[1]
-        path = self._search.path(self._past(ages), LENGTHS * width, WIDTH)
+        path = self._path(ages, LENGTHS * width)
         if len(path) == 0:
             return -1
         if len(self._choices) > MOST_KEPT:
             self._choices.clear()
-            self._allowed.clear()
         arms = self._arms[self._search.arms[path]].tolist()
         now = ages
         for arm in arms[: max(1, len(arms) - width // 2)]:
@@ -101,22 +126,74 @@ class Chooser:
             now = self._after(now, arm)
         return int(arms[0])
 
+    def _path(self, ages: Ages, rounds: int) -> IntArray:
+        """Return the best path that a search finds, the longest if all get stuck.
+
+        Rules can be broken already, such as by a cancel. Deadlines that cannot be kept are put off.
+        """
+        longest = np.zeros(0, np.int64)
+        for past in self._pasts(ages):
+            path = self._search.path(past, rounds, WIDTH)
+            if len(path) > len(longest):
+                longest = path
+            if len(path) == rounds:
+                break
+        return longest
+
+    def _pasts(self, ages: Ages) -> Iterator[Past]:
+        """Yield a past, and then ones with more time: for missed deadlines, and for all of them."""
+        past = self._past(ages)
+        yield past
+        if self.has_deadlines:
+            yield past_of(self._problem, self._pulled(ages), ages.rounds)
+            yield past._replace(waited=np.ones_like(past.waited))
+
     def _after(self, ages: Ages, arm: int) -> Ages:
         """Return the past one round later."""
         span = self.reach + 1
         older = (
             code + 1
-            for code in ages
+            for code in ages.codes
             if code % span < self.reach and (self.counts_all_pulls or code // span != arm)
         )
-        return (arm * span + 1, *older)
+        rounds = min(ages.rounds + 1, span) if self.has_deadlines else 0
+        return Ages((arm * span + 1, *older), rounds)
 
     def _past(self, ages: Ages) -> Past:
+        """Return the past with missed deadlines due as soon as the others leave a free round."""
+        pulled = self._pulled(ages)
+        past = past_of(self._problem, pulled, ages.rounds)
+        if not self.has_deadlines:
+            return past
+        waited = waits(self._problem, pulled, ages.rounds)
+        return past._replace(waited=_catching_up(self._search.limits.longest, waited))
+
+    def _pulled(self, ages: Ages) -> list[list[int]]:
+        """Return for each arm of the table how many rounds ago it was pulled, latest first."""
         span = self.reach + 1
         pulled: list[list[int]] = [[] for _ in self._arms]
-        for code in ages:
+        for code in ages.codes:
             place = self._place.get(code // span)
             if place is not None:
                 pulled[place].append(code % span)
-        search = self._search
-        return past_of(Problem(search.arms, search.means, search.limits), pulled)
+        return pulled
+
+
+def _catching_up(longest: IntArray, waited: IntArray) -> IntArray:
+    """Return waits by which all deadlines together can be kept; the missed ones come soon.
+
+    Deadlines can be kept if of those in order the first is now or later, the second one round from
+    now or later, and so on. A missed one gets the first round that leaves all others theirs.
+    """
+    spare = longest - waited
+    in_order = np.argsort(spare, kind="stable")
+    in_order = in_order[longest[in_order] < NEVER]
+    missed = int((spare < 0).sum())
+    kept = in_order[missed:]
+    spare[kept] = np.maximum(spare[kept], np.arange(len(kept)))
+    rounds = spare[kept].tolist()
+    for arm in in_order[:missed]:
+        tight = (place for place in reversed(range(len(rounds))) if rounds[place] == place)
+        spare[arm] = first = next(tight, -1) + 1
+        rounds.insert(first, first)
+    return longest - spare

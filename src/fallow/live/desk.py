@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 
 from fallow import checks
 from fallow.live.chooser import Ages, Chooser
 from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
-from fallow.live.errors import ConflictError, UnknownError
+from fallow.live.errors import ConflictError, RefusedError, UnknownError
 from fallow.live.events import (
     ARM,
     CANCEL,
@@ -24,12 +25,14 @@ from fallow.live.events import (
     DEFAULT,
     EXPIRE,
     FEEDBACK,
+    REFUSAL,
     RETIRE,
     Event,
 )
 from fallow.live.policy import Policy, check_rules
 from fallow.live.settings import MAX_USER
 from fallow.live.state import CANCELLED, CLOSED, State, View
+from fallow.live.time_rules import Wait
 
 STRETCH = 4
 """Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
@@ -54,7 +57,6 @@ class Desk:
         self.state = state
         self._policy: Policy | None = None
         self._due_at: int | None = None
-        self._cooldowns = self._cooldowns_in_seconds()
 
     def view(self) -> View:
         """Return what to plan from."""
@@ -135,30 +137,24 @@ class Desk:
         state, policy = self.state, self.policy
         chooser = policy.curious if self._is_curious(user) else policy.content
         ages, columns = self._past(user, now, chooser)
-        arm = chooser.choose(ages)
-        if arm >= 0 and state.retired[arm]:  # until there is a policy without it
-            left = [other for other in chooser.allowed(ages) if not state.retired[other]]
-            arm = chooser.best_of(left, ages) if left else -1
-        if arm < 0:
-            raise ConflictError(
-                f"the rules must leave an arm for a decision, got none for {checks.short(user)} now"
-            )
-        allowed = None
-        if self._cooldowns:
-            allowed = self._cooled_down(chooser.allowed(ages), user, now)
-            if arm not in allowed:
-                arm = chooser.best_of(allowed, ages)
-        propensity, explore = None, state.settings.explore
-        if explore > 0:
-            if allowed is None:
-                allowed = chooser.allowed(ages)
-            allowed = [other for other in allowed if not state.retired[other]]
-            if arm not in allowed:
-                allowed = [*allowed, arm]
-            draw, chosen = self._draw(user, self._turn(user)), arm
-            if draw < explore:
-                arm = allowed[int(draw / explore * len(allowed))]
-            propensity = explore / len(allowed) + (1 - explore) * (arm == chosen)
+        chosen = chooser.choose(ages)
+        if chosen < 0:
+            raise self._refused(user, now, None)
+        waits, retired = self._waits(user, now), state.retired  # of arms since the policy was made
+        if chosen in waits or retired[chosen]:
+            permitted = [arm for arm in chooser.permitted(ages) if not retired[arm]]
+            free = [arm for arm in permitted if arm not in waits]
+            if not free:
+                held = (waits[arm] for arm in permitted)
+                raise self._refused(user, now, min(held, key=attrgetter("seconds"), default=None))
+            chosen = chooser.best_of(free, ages)
+        arm, propensity = chosen, None
+        if state.settings.explore > 0:
+            permitted = [
+                arm for arm in chooser.permitted(ages) if not (arm in waits or retired[arm])
+            ]
+            leads_on = partial(_leads_on, chooser, ages, chosen)
+            arm, propensity = self._explored(user, chosen, permitted, leads_on)
         rested = state.settings.columns - 1
         column = min(columns.get(arm, rested), rested)
         return Event(
@@ -269,12 +265,13 @@ class Desk:
         """
         chooser = self.policy.content
         span = chooser.reach + 1
-        codes, _ = self._past(user, now, chooser)
+        ages, _ = self._past(user, now, chooser)
         rounds: list[str | None] = []
-        for code in codes:
+        for code in ages.codes:
             arm, age = divmod(code, span)
             rounds += [None] * (age - 1 - len(rounds))
             rounds.append(None if self.state.retired[arm] else self.state.arms[arm])
+        rounds += [None] * (ages.rounds - len(rounds))
         return rounds[::-1]
 
     def _known(self, number: int) -> int:
@@ -304,6 +301,7 @@ class Desk:
         reach, span = chooser.reach, chooser.reach + 1
         codes: list[int] = []
         columns: dict[int, int] = {}
+        age = 0
         for age, place in enumerate(islice(state.recent(user), MOST_STEPS if length else None), 1):
             column = age - 1
             if length:
@@ -317,37 +315,50 @@ class Desk:
             elif not chooser.counts_all_pulls:
                 continue
             codes.append(arm * span + age)
-        return tuple(codes), columns
+        return Ages(tuple(codes), age if chooser.has_deadlines else 0), columns
 
-    def _cooldowns_in_seconds(self) -> dict[int, float]:
-        """Return after how many seconds an arm may be shown again, where delays are seconds."""
-        settings, places = self.state.settings, self.state.places
-        if settings.clock == "rounds":
+    def _waits(self, user: str, now: float) -> dict[int, Wait]:
+        """Return the arms that a user may not be shown yet by rules in seconds."""
+        state, rules = self.state, self.policy.time_rules
+        if not rules:
             return {}
-        rules = settings.rules.bound_to(self.state.arms)
-        spans = {rule.arms[0]: rule.rounds for rule in rules if rule.kind == "cooldowns"}
-        return {places[str(name)]: seconds for name, seconds in spans.items()}
+        return rules.waits(
+            (state.arm[place], max(now - state.at[place], 0.0)) for place in state.recent(user)
+        )
 
-    def _cooled_down(self, arms: list[int], user: str, now: float) -> list[int]:
-        """Return which arms may be shown to a user by their cool-downs in seconds."""
-        state = self.state
-        longest = max(self._cooldowns.values())
-        resting: dict[int, float] = {}
-        for place in state.recent(user):
-            elapsed = now - state.at[place]
-            if elapsed >= longest:
-                break
-            left = self._cooldowns.get(state.arm[place], 0.0) - elapsed
-            resting.setdefault(state.arm[place], left)
-        allowed = [arm for arm in arms if resting.get(arm, 0.0) <= 0]
-        if not allowed:
-            wait = min(resting[arm] for arm in arms)
-            raise ConflictError(
-                "the cool-downs must leave an arm for a decision, got none for "
-                f"{checks.short(user)} now; ask again in {wait:.3g} s",
-                retry_after=wait,
-            )
-        return allowed
+    def _refused(self, user: str, now: float, wait: Wait | None) -> RefusedError:
+        """Return the error where the rules leave no arm, for some time or until something else."""
+        message = f"the rules must leave an arm for a decision, got none for {checks.short(user)}"
+        if wait is None:
+            kinds = {rule.kind for rule in self.state.settings.rules}
+            reason = ", ".join(sorted(kinds - {"exclude", "at_least_once"}))
+            event = Event(REFUSAL, now, user=user, reason=reason)
+            return RefusedError(f"{message} now", event)
+        event = Event(REFUSAL, now, user=user, reason=wait.rule.in_words("seconds"))
+        message = f"{message} now ({event.reason}); ask again in {wait.seconds:,.3f} s"
+        return RefusedError(message, event, wait.seconds)
+
+    def _explored(
+        self, user: str, chosen: int, permitted: list[int], leads_on: Callable[[int], bool]
+    ) -> tuple[int, float]:
+        """Return the arm that is shown, the chosen one or one at random, and its propensity.
+
+        A place among the permitted arms is drawn. A dead end there leaves its chance to the next
+        arm that is none, the first coming after the last, so only those before an arm matter.
+        """
+        if chosen not in permitted:  # deadlines cannot be kept, so there is nothing to try
+            return chosen, 1.0
+        explore, count = self.state.settings.explore, len(permitted)
+        place, draw = permitted.index(chosen), self._draw(user, self._turn(user))
+        if draw < explore:
+            place = int(draw / explore * count)
+            while not leads_on(permitted[place]):
+                place = (place + 1) % count
+        places = 1
+        while not leads_on(permitted[place - places]):
+            places += 1
+        arm = permitted[place]
+        return arm, explore * places / count + (1 - explore) * (arm == chosen)
 
     def _column(self, elapsed: float) -> int:
         settings = self.state.settings
@@ -377,3 +388,8 @@ class Desk:
             check_rules(trial.view())
         except ValueError as error:
             raise ConflictError(str(error)) from error
+
+
+def _leads_on(chooser: Chooser, ages: Ages, chosen: int, arm: int) -> bool:
+    """Tell whether an arm is not a dead end, which the chosen one never counts as."""
+    return arm == chosen or not chooser.is_dead_end(ages, arm)

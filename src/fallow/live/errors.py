@@ -21,7 +21,8 @@ class ConflictError(ValueError):
     Attributes
     ----------
     retry_after
-        Seconds after which the same request may succeed, where cool-downs leave no arm; else None.
+        Seconds after which the same request may succeed, where rules by elapsed time leave no arm;
+        else None.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
@@ -30,12 +31,12 @@ class ConflictError(ValueError):
 
 
 class RefusedError(ConflictError):
-    """The rules leave no arm for a user.
+    """The rules leave no arm for a user now.
 
     Attributes
     ----------
     event
-        What to keep of it.
+        The refusal, to be kept with all other events.
     """
 
     def __init__(self, message: str, event: Event, retry_after: float | None = None) -> None:

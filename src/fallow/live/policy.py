@@ -14,7 +14,8 @@ from fallow.learners.cell_learner import tilted
 from fallow.live.chooser import Chooser
 from fallow.live.settings import Settings
 from fallow.live.state import UNIT, State, View
-from fallow.planners.feasible import possible_problem
+from fallow.live.time_rules import TimeRules
+from fallow.planners.feasible import check_possible
 from fallow.rules import Rules
 
 GROWTH = 0.5
@@ -78,24 +79,27 @@ class Clockwork(NamedTuple):
     def rules(self, view: View) -> Rules:
         """Return the rules in rounds, of the arms that are not retired.
 
-        Cool-downs in seconds are left to the desk, which knows how long ago an arm was shown.
+        Rules in seconds are left to the desk, which knows how long ago an arm was shown.
         """
         active = {name for name, gone in zip(view.arms, view.retired, strict=True) if not gone}
         kept = []
         for rule in view.settings.rules.bound_to(view.arms):
             arms = tuple(arm for arm in rule.arms if arm in active)
-            if arms and not (self.round_length and rule.kind == "cooldowns"):
+            if arms and (rule.kind == "exclude" or not self.round_length):
                 kept.append(replace(rule, arms=arms))
         return Rules.of(kept)
 
 
 def check_rules(view: View) -> bool:
-    """Check that the rules can be kept with the arms that are not retired."""
+    """Check that the rules can be kept with the arms that are not retired.
+
+    Returns whether that is proved; there may be too many states to say. Rules by elapsed time can
+    always be kept, since users can be refused for a while.
+    """
     clockwork = Clockwork.of(view.settings, view.pace)
     names = [name for name, gone in zip(view.arms, view.retired, strict=True) if not gone]
-    table = np.ones((len(names), view.settings.columns))
-    possible_problem(Instance(table, names, clockwork.rules(view)))
-    return True
+    table = np.ones((len(names), 1))
+    return check_possible(Instance(table, names, clockwork.rules(view)))
 
 
 class Policy:
@@ -115,6 +119,8 @@ class Policy:
         Chooses as if each cell paid what it may well pay, and so finds out.
     content
         Chooses by what each cell is believed to pay, and leaves it to others to find out.
+    time_rules
+        What decides beside them which arms are permitted now.
     """
 
     def __init__(self, view: View, belief: Belief | None = None) -> None:
@@ -136,6 +142,7 @@ class Policy:
         self.expected = table(self.belief.means)
         self.curious = chooser(self.belief.indices)
         self.content = chooser(self.belief.means)
+        self.time_rules = TimeRules(view)
 
     def is_due(self, state: State, arm: int, column: int) -> bool:
         """Tell whether decisions or rewards of a cell have grown so much that a new one is due."""

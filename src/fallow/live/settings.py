@@ -51,7 +51,7 @@ class Settings:
     explore
         The share of decisions that are drawn at random, so that the log supports estimates.
     rules
-        What all decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
+        What all decisions obey. By elapsed time they are in seconds, and without at_least_once.
     """
 
     arms: Sequence[str]
@@ -89,13 +89,8 @@ class Settings:
         self._check_rules(names)
 
     def _check_rules(self, names: Iterable[str]) -> None:
-        bound = self.rules.bound_to(tuple(names))
-        kinds = {rule.kind for rule in bound} - {"cooldowns", "exclude"}
-        if self.clock == "time" and kinds:
-            raise ValueError(
-                "rules must be cooldowns (in seconds) or exclude where clock is 'time', "
-                f"got {sorted(kinds)[0]}"
-            )
+        self.rules.bound_to(tuple(names))
+        self.rules.check_clock(self.clock)
 
     @property
     def columns(self) -> int:

@@ -9,15 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import obeys
-from fallow.limits import NEVER
+from fallow.limits import NEVER, Limits
 from fallow.planners.graph import count_states, graph_of
 from fallow.planners.problem import Problem, limits_of, problem_of
 from fallow.rules import Rule, Rules
 
 MAX_STATES = 500_000
 """Size up to which a question about rules is answered for certain."""
+MAX_MOVES = 2**25
+"""States times arms up to which it is, in half a gigabyte."""
 MOST_NAMED = 12
 """Rules that an error lists one by one."""
 ALWAYS = 1.264
@@ -66,10 +69,44 @@ def any_cycle(instance: Instance) -> IntArray | None:
     rest = np.setdiff1d(np.arange(len(arms)), free[1:])  # one arm without rules is as good as all
     problem = Problem(arms[rest], means[rest, :1], limits.of(rest))
     delays = problem.delays
-    if count_states(delays, problem.limits) > MAX_STATES:
+    states = count_states(delays, problem.limits)
+    if states > MAX_STATES or states * len(rest) > MAX_MOVES:
         return None
     graph = graph_of(problem.means, delays, problem.limits)
     return problem.arms[_some_cycle(graph.successors[graph.aged])]
+
+
+def check_possible(instance: Instance) -> bool:
+    """Raise a conflict if rules cannot be kept; return whether it is proved that they can.
+
+    Examples
+    --------
+    >>> check_possible(Instance([[1.0], [0.5]], rules=Rules(cooldowns=2)))
+    True
+    """
+    if not instance.rules or is_never_stuck(problem_of(instance).limits):
+        return True
+    cycle = any_cycle(instance)
+    if cycle is None:
+        return False
+    if not cycle.size:
+        raise conflict(instance)
+    return True
+
+
+def is_never_stuck(limits: Limits) -> bool:
+    """Tell whether counts alone show that some arm may be pulled in every round, whatever came.
+
+    Take one arm of each group, and all others. If for some m, m of them wait for at most m rounds,
+    the last m - 1 pulls keep at most m - 1 of them waiting.
+    """
+    shared = limits.members.sum(axis=0)
+    if (limits.longest < NEVER).any() or (limits.pulls > 1).any() or (shared > 1).any():
+        return False
+    waits = [*limits.shortest[shared == 0].tolist()]
+    for members, _, rounds in limits.caps():
+        waits.append(max(rounds, int(limits.shortest[members].min())))
+    return any(wait <= count for count, wait in enumerate(sorted(waits), 1))
 
 
 def possible_problem(instance: Instance) -> Problem:
@@ -79,7 +116,7 @@ def possible_problem(instance: Instance) -> Problem:
     return problem_of(instance)
 
 
-def conflict(instance: Instance) -> ValueError:
+def conflict(instance: Instance) -> InputError:
     """Return an error that names rules which cannot all be kept, each of them needed for that."""
     left = instance.rules
     for rule in instance.rules:
@@ -97,10 +134,10 @@ def conflict(instance: Instance) -> ValueError:
             f"; the sum of 1 / cool-down is {load:.3f}, where below 1 there is never a plan, from "
             f"{ALWAYS} on there always is one, and in between it was solved"
         )
-    return ValueError(
-        "rules must leave a plan possible, but these cannot all be kept: "
-        f"{'; '.join(named)}{reason}; "
-        "relax one of them, or add an arm that stands for doing nothing"
+    return InputError(
+        "rules",
+        f"must leave a plan possible, but these cannot all be kept: {'; '.join(named)}{reason}; "
+        "relax one of them, or add an arm that stands for doing nothing",
     )
 
 

@@ -13,7 +13,7 @@ from fallow.kernels.bounds import best_delays
 from fallow.kernels.cycles import FREE, fill, obeys
 from fallow.kernels.indices import whittle_indices
 from fallow.limits import NEVER, Limits
-from fallow.planners.feasible import possible_problem
+from fallow.planners.feasible import conflict, possible_problem
 from fallow.planners.graph import count_states, graph_of
 from fallow.planners.problem import Problem, bound_at_own_scale
 from fallow.planners.relaxed import relaxed
@@ -92,6 +92,8 @@ def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
         before, dealt = dealt, _dealt(problem, delays, price, room)
         if dealt and dealt != before:
             groups = [Group(problem, delays, arms, price) for arms in dealt]
+            if any(group.is_stuck for group in groups):
+                raise conflict(instance)
             least = _least_bound(problem, groups, price)
             price = least.price
             bound = bound_at_own_scale(instance, least.bound, least.size)
@@ -119,6 +121,11 @@ class Group:
         self._graph = graph_of(rewards, waits, _with_idle(problem.limits, arms))
         self._policy = policies.index_policy(self._graph, whittle_indices(rewards))
         self._scores = np.zeros((len(self._graph.delays), 2))
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the rules cannot be kept, even if these arms have all rounds that they want."""
+        return len(self._graph.delays) == 0
 
     def solve(self, price: float) -> tuple[float, float]:
         """Return a bound on the gain when idling pays the price, and the size of its terms."""

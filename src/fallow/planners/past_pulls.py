@@ -15,23 +15,27 @@ Pulls = Sequence[str | int | None] | IntArray
 """Arms by name or index, oldest first; None for a round without a pull."""
 
 
-def past_pulls(instance: Instance, delays: Delays | None, since: Pulls | None) -> list[list[int]]:
+def past_pulls(
+    instance: Instance, delays: Delays | None, since: Pulls | None
+) -> tuple[list[list[int]], int]:
     """Return how many rounds ago each arm was pulled, the latest pull first, checked.
+
+    And of how many rounds all pulls are known, which delays do not say.
 
     Examples
     --------
     >>> songs = Instance.blocking([1, 0.5, 0.2], [3, 3, 3], names=["hymn", "waltz", "march"])
     >>> past_pulls(songs, {"waltz": 2}, None)
-    [[], [2], []]
+    ([[], [2], []], 0)
     >>> past_pulls(songs, ["hymn", "waltz", "hymn", None], None)
-    [[2, 4], [3], []]
+    ([[2, 4], [3], []], 4)
     """
     listed = delays if isinstance(delays, list | tuple) else ()
     if since is None and any(isinstance(each, str) for each in listed):
         delays, since = None, listed
     if since is None:
         known = {} if delays is None else delays
-        return [[] if delay is None else [delay] for delay in _checked(instance, known)]
+        return [[] if delay is None else [delay] for delay in _checked(instance, known)], 0
     if delays is not None:
         raise ValueError("delays must be left out where since is given, got both")
     pulls = checks.listed("since", since, "a list of arms by name or index, oldest first")
@@ -44,7 +48,7 @@ def past_pulls(instance: Instance, delays: Delays | None, since: Pulls | None) -
         elif pull is not None:
             arm = checks.whole_number(where, pull, minimum=0, maximum=instance.arms - 1)
             found[arm].append(len(pulls) - place)
-    return found
+    return found, len(pulls)
 
 
 def arms_by_name(instance: Instance) -> dict[str, int]:

@@ -34,14 +34,15 @@ WIDEST, NARROWEST = 2**16, 64
 
 
 def ruled_schedule(
-    instance: Instance, rounds: int, pulled: Sequence[Sequence[int]]
+    instance: Instance, rounds: int, pulled: Sequence[Sequence[int]], known: int
 ) -> tuple[IntArray, float, str]:
     """Return a schedule that obeys the rules, what none earns more than, and how it was found.
 
-    `pulled` holds, for each arm, how many rounds ago it was pulled, the latest first.
+    `pulled` holds, for each arm, how many rounds ago it was pulled, the latest first; `known` is
+    the number of past rounds of which all pulls are in it.
     """
     problem = possible_problem(instance)
-    past = past_of(problem, pulled)
+    past = past_of(problem, pulled, known)
     found = []
     width = min(WIDEST, MAX_WORK // (rounds * (len(problem.arms) + SORTING)))
     if width >= NARROWEST:
@@ -64,18 +65,30 @@ def ruled_schedule(
     return problem.arms[best.path], bound, best.method
 
 
-def past_of(problem: Problem, pulled: Sequence[Sequence[int]]) -> Past:
-    """Return what the limits must know of past pulls; a wait that is over begins anew."""
+def past_of(problem: Problem, pulled: Sequence[Sequence[int]], known: int = 0) -> Past:
+    """Return what the limits must know of past pulls, given all of those of `known` rounds.
+
+    An arm that has missed its deadline has its whole wait from now on.
+    """
     limits, rested = problem.limits, problem.means.shape[1]
     ages = [pulled[arm] for arm in problem.arms]
     delays = np.array([min(each[0], rested) if each else rested for each in ages])
-    latest = np.array([each[0] if each else NEVER for each in ages])
-    waited = np.where((limits.longest < NEVER) & (latest <= limits.longest), latest, 1)
+    waited = waits(problem, pulled, known)
+    waited = np.where(waited <= limits.longest, waited, 1)
     recent = np.full((len(limits.pulls), int(limits.pulls.max(initial=1))), NEVER)
     for cap, (members, pulls) in enumerate(zip(limits.members, limits.pulls, strict=True)):
         counted = sorted(age for arm in np.flatnonzero(members) for age in ages[arm])[:pulls]
         recent[cap, : len(counted)] = np.minimum(counted, limits.rounds[cap])
     return Past(delays, waited, recent)
+
+
+def waits(problem: Problem, pulled: Sequence[Sequence[int]], known: int) -> IntArray:
+    """Return how long each arm with a deadline has waited; 1 for all others.
+
+    The wait of an arm without a pull begins with the rounds that are known.
+    """
+    waited = [pulled[arm][0] if pulled[arm] else known + 1 for arm in problem.arms]
+    return np.where(problem.limits.longest < NEVER, waited, 1)
 
 
 def _beam(problem: Problem, past: Past, rounds: int, width: int) -> tuple[IntArray, bool]:

@@ -122,8 +122,9 @@ def schedule(
     What comes after these rounds does not count, so towards the end no arm is spared. A schedule is
     never worse than the cycle of `plan` entered at its best position, and for many rounds its total
     per round comes close to the plan's gain. With rules, it obeys them, also those that reach back
-    into the past, and leaves time for arms that must be pulled soon after; an arm that is overdue,
-    or was never pulled, has its whole wait from now on.
+    into the past, and leaves time for arms that must be pulled soon after. The deadline of an arm
+    that is not among the past pulls counts from the first of them; one that has passed, or of which
+    nothing is known because delays are given, is a whole wait from now.
 
     Parameters
     ----------
@@ -153,10 +154,10 @@ def schedule(
     """
     rounds = checks.whole_number("rounds", rounds, minimum=1, maximum=MAX_ROUNDS)
     max_states = checks.whole_number("max_states", max_states, minimum=0)
-    pulled = past_pulls(instance, delays, since)
+    pulled, known = past_pulls(instance, delays, since)
     start = [ages[0] if ages else None for ages in pulled]
     if instance.rules:
-        path, bound, method = ruled_schedule(instance, rounds, pulled)
+        path, bound, method = ruled_schedule(instance, rounds, pulled, known)
         return _schedule(instance, path, start, bound, method)
     rested = instance.max_delay + 1
     capped = np.array([rested if delay is None else min(delay, rested) for delay in start])
