@@ -193,7 +193,7 @@ def test_a_batch_says_where_the_rules_leave_no_arm() -> None:
         assert answer.status == 201
         made = answer.json["decisions"]
         assert ["id" in each for each in made] == [True, True, True, True, False]
-        assert "cool-downs" in made[4]["error"]
+        assert "10 seconds from pull to pull" in made[4]["error"]
         assert (await asked.decide("ann")).status == 409
 
     cooldowns = {"hymn": 10, "waltz": 10, "polka": 10}
