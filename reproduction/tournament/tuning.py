@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.files import read_whole
 from fallow.learners.registry import LEARNERS, free_parameters
 from fallow.studies import fields
@@ -100,7 +101,9 @@ def _read_trials(table: Table) -> dict[str, list[dict[str, Any]]]:
         inner = table.table(learner)
         if learner not in LEARNERS:
             hint = checks.suggestion(learner, LEARNERS)
-            raise inner.mistake(f"a key of trials must be a learner, got {learner!r}{hint}")
+            raise inner.mistake(
+                InputError("a key of trials", "must be a learner", f"{learner!r}{hint}")
+            )
         lists = inner.take_given(free_parameters(learner))
         inner.end()
         for name, values in lists.items():
@@ -172,7 +175,7 @@ def load_trials(path: Path) -> list[Trial]:
         rows = fields.rows("trials", json.loads(read_whole(path)))
         return [_parse_trial(row) for row in rows]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} must be a file of `reproduction tune`: {error}") from None
+        raise InputError(f"{path}", f"must be a file of `reproduction tune`: {error}") from None
 
 
 def _parse_trial(row: object) -> Trial:
@@ -183,5 +186,5 @@ def _parse_trial(row: object) -> Trial:
     for family, share in values["shares"].items():
         checks.number(f"shares.{family}", share)
     if not values["shares"]:
-        raise ValueError("shares must hold at least one family, got none")
+        raise InputError("shares", "must hold at least one family", "none")
     return Trial(**values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.toml import inline
 
 MAX_ROUNDS = 2**20
@@ -103,7 +104,7 @@ class Rules:
     def from_document(cls, document: object) -> Rules:
         """Return the rules that the table [rules] of a TOML file holds, or an object of JSON."""
         if not isinstance(document, Mapping):
-            raise ValueError(f"rules must be a table, got {checks.short(document)}")
+            raise InputError("rules", "must be a table", checks.short(document))
         for key in document:
             checks.one_of("a key of rules", key, KINDS)
         return cls(**document)
@@ -153,10 +154,10 @@ class Rules:
                 bound = replace(rule, arms=arms)
                 key = (rule.kind, rule.group or arms, rule.kind == "at_most" and rule.rounds)
                 if key in each:
-                    raise ValueError(f"rules must say each thing once, got {each[key]}; {bound}")
+                    raise InputError("rules", "must say each thing once", f"{each[key]}; {bound}")
                 each[key] = bound
         if sum(rule.kind == "exclude" for rule in each.values()) == len(names):
-            raise ValueError("rules.exclude must leave an arm for the plan, got all of them")
+            raise InputError("rules.exclude", "must leave an arm for the plan", "all of them")
         return Rules.of(each.values())
 
     def without(self, *dropped: Rule) -> Rules:
@@ -195,7 +196,7 @@ def _spans(kind: str, spans: object) -> Iterator[Rule]:
         yield Rule(kind, (), rounds=_rounds(f"rules.{kind}", spans))
         return
     if not isinstance(spans, Mapping):
-        raise ValueError(f"rules.{kind} must be rounds by arm, got {checks.short(spans)}")
+        raise InputError(f"rules.{kind}", "must be rounds by arm", checks.short(spans))
     for arm, rounds in spans.items():
         what = f"rules.{kind} of {checks.short(arm)}"
         yield Rule(kind, _arms(kind, [arm]), rounds=_rounds(what, rounds))
@@ -203,11 +204,11 @@ def _spans(kind: str, spans: object) -> Iterator[Rule]:
 
 def _caps(caps: object) -> Iterator[Rule]:
     if not isinstance(caps, list | tuple):
-        raise ValueError(f"rules.at_most must be a list of tables, got {checks.short(caps)}")
+        raise InputError("rules.at_most", "must be a list of tables", checks.short(caps))
     for place, cap in enumerate(caps):
         what = f"rules.at_most[{place}]"
         if not isinstance(cap, Mapping):
-            raise ValueError(f"{what} must be a table, got {checks.short(cap)}")
+            raise InputError(what, "must be a table", checks.short(cap))
         checks.keys(what, cap, ("arms", "pulls", "rounds"))
         rounds = _rounds(f"{what}.rounds", cap["rounds"])
         pulls = checks.whole_number(f"{what}.pulls", cap["pulls"], minimum=1)
@@ -217,7 +218,7 @@ def _caps(caps: object) -> Iterator[Rule]:
 
 def _groups(groups: object) -> Iterator[Rule]:
     if not isinstance(groups, Mapping):
-        raise ValueError(f"rules.groups must be arms by group, got {checks.short(groups)}")
+        raise InputError("rules.groups", "must be arms by group", checks.short(groups))
     for name, arms in groups.items():
         checks.text("the name of a group", name, longest=checks.MAX_NAME)
         yield Rule("groups", _several(f"groups.{name}", arms), pulls=1, rounds=2, group=name)
@@ -226,17 +227,17 @@ def _groups(groups: object) -> Iterator[Rule]:
 def _several(what: str, arms: object) -> tuple[Arm, ...]:
     checked = _arms(what, arms)
     if not checked:
-        raise ValueError(f"rules.{what} must name at least one arm, got none")
+        raise InputError(f"rules.{what}", "must name at least one arm", "none")
     return checked
 
 
 def _arms(what: str, arms: object) -> tuple[Arm, ...]:
     if not isinstance(arms, list | tuple):
-        raise ValueError(f"rules.{what} must be a list of arms, got {checks.short(arms)}")
+        raise InputError(f"rules.{what}", "must be a list of arms", checks.short(arms))
     for arm in arms:
         if not isinstance(arm, str | int) or isinstance(arm, bool):
-            raise ValueError(
-                f"rules.{what} must hold names or indices of arms, got {checks.short(arm)}"
+            raise InputError(
+                f"rules.{what}", "must hold names or indices of arms", checks.short(arm)
             )
     return tuple(arms)
 
@@ -251,16 +252,17 @@ def _named(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
     found = []
     for arm in rule.arms:
         if isinstance(arm, int) and not 0 <= arm < len(names):
-            raise ValueError(
-                f"rules.{rule.kind} must name arms from 0 to {len(names) - 1}, got {arm}"
+            raise InputError(
+                f"rules.{rule.kind}", f"must name arms from 0 to {len(names) - 1}", f"{arm}"
             )
         name = names[arm] if isinstance(arm, int) else arm
         if name not in known:
-            raise ValueError(
-                f"rules.{rule.kind} must name arms of the instance, got {checks.short(name)}"
-                f"{checks.suggestion(name, names)}"
+            raise InputError(
+                f"rules.{rule.kind}",
+                "must name arms of the instance",
+                f"{checks.short(name)}{checks.suggestion(name, names)}",
             )
         if name in found:
-            raise ValueError(f"rules.{rule.kind} must name an arm once, got {name!r} twice")
+            raise InputError(f"rules.{rule.kind}", "must name an arm once", f"{name!r} twice")
         found.append(name)
     return tuple(found)

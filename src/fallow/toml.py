@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 
 MAX_BYTES = 2**26
 """Largest file, 64 MiB, which takes a minute to read."""
@@ -27,7 +28,7 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
         with Path(path).open("rb") as file:
             return parse_toml(file.read(MAX_BYTES + 1))
     except ValueError as error:
-        raise ValueError(f"{path} must be a TOML file: {error}") from None
+        raise InputError(f"{path}", f"must be a TOML file: {error}") from None
 
 
 def parse_toml(content: bytes) -> tuple[str, dict[str, Any]]:
@@ -62,7 +63,7 @@ def _read(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # of int()
-        raise ValueError("a whole number must have at most 4,300 digits, got more") from None
+        raise InputError("a whole number", "must have at most 4,300 digits", "more") from None
     except RecursionError:
         raise ValueError(too_deep) from None
     level: list[Any] = [document]

@@ -35,6 +35,7 @@ from fallow.cli.logs import (
 )
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_error, print_line
+from fallow.errors import InputError
 from fallow.files import parse_json, read_whole
 from fallow.logs import CannotSay, Value, value
 from fallow.logs.words import gain_in_words, round_in_words
@@ -117,7 +118,7 @@ def _cycle(plan: str, arms: Mapping[str, int]) -> list[int]:
         return _best_plan(Path(plan), arms)
     cycle = [arm for arm in read_arms(plan, arms) if arm is not None]
     if not cycle:
-        raise ValueError(f"{plan} must have at least one arm, got none")
+        raise InputError(f"{plan}", "must have at least one arm", "none")
     return cycle
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fallow import Log, checks
+from fallow.errors import InputError
 from fallow.logs import CannotSay, Value
 from fallow.logs.clock import CLOCKS
 
@@ -115,7 +116,7 @@ def read_log(
 ) -> Log:
     """Return the log in a file, with options as they were typed."""
     if str(path) == "-":
-        raise ValueError("LOG must be a file, got -; write standard input to one first")
+        raise InputError("LOG", "must be a file", "-; write standard input to one first")
     checks.one_of("--clock", clock, CLOCKS)
     chances = _names(propensities)
     with options_named():
@@ -149,7 +150,7 @@ def number(option: str, text: str | None, clock: str) -> float | None:
         given = float(text)
     except ValueError:
         unit = "rounds" if clock == "rounds" else "seconds if times are dates, else of their unit"
-        raise ValueError(f"{option} must be a number of {unit}, got {text!r}") from None
+        raise InputError(option, f"must be a number of {unit}", f"{text!r}") from None
     return int(given) if given.is_integer() else given
 
 
@@ -157,7 +158,7 @@ def _ends(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError:
-        raise ValueError(f"--scale must be two numbers such as 1,5, got {text!r}") from None
+        raise InputError("--scale", "must be two numbers such as 1,5", f"{text!r}") from None
     return low, high
 
 

@@ -19,6 +19,7 @@ from fallow.cli.instances import (
 )
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_line
+from fallow.errors import InputError
 from fallow.extras import check_extras
 from fallow.files import write_whole
 from fallow.frames import parquet
@@ -78,15 +79,15 @@ def simulate_command(
             _load_own(name)
             find_learner(name, "--learner")
         if len(set(names)) < len(names):
-            raise ValueError(f"--learner must name each learner once, got {', '.join(names)}")
+            raise InputError("--learner", "must name each learner once", f"{', '.join(names)}")
         _load_own(rewards)
         law = find_rewards(rewards, "--rewards")
         try_rewards("--rewards", law)
         if concentration is None:
             concentration = CONCENTRATION
         elif rewards != "beta":
-            raise ValueError(
-                f"--concentration must come with --rewards beta, got --rewards {rewards}"
+            raise InputError(
+                "--concentration", "must come with --rewards beta", f"--rewards {rewards}"
             )
         checks.positive("--concentration", concentration)
         checks.whole_number("--runs", runs, minimum=1)
@@ -240,5 +241,5 @@ def _whole(option: str, text: str) -> int:
     except (InvalidOperation, ValueError, OverflowError):
         whole = None
     if whole is None or whole < 1:
-        raise ValueError(f"{option} must be a whole number >= 1 such as 1e6, got {text!r}")
+        raise InputError(option, "must be a whole number >= 1 such as 1e6", f"{text!r}")
     return whole

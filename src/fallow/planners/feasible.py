@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import obeys
 from fallow.limits import NEVER
@@ -97,10 +98,10 @@ def conflict(instance: Instance) -> ValueError:
             f"; the sum of 1 / cool-down is {load:.3f}, where below 1 there is never a plan, from "
             f"{ALWAYS} on there always is one, and in between it was solved"
         )
-    return ValueError(
-        "rules must leave a plan possible, but these cannot all be kept: "
-        f"{'; '.join(named)}{reason}; "
-        "relax one of them, or add an arm that stands for doing nothing"
+    return InputError(
+        "rules",
+        f"must leave a plan possible, but these cannot all be kept: {'; '.join(named)}{reason}; "
+        "relax one of them, or add an arm that stands for doing nothing",
     )
 
 

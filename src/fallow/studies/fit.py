@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fallow import checks, user_code
+from fallow.errors import InputError
 from fallow.learners.registry import knowledge
 from fallow.studies.spec import LearnerSpec, Published, Spec
 from fallow.studies.tally import BESIDE_REGRET
@@ -34,7 +35,7 @@ def _check_points(spec: Spec, table: Table, learner_tables: Sequence[Table]) -> 
         with _mistakes_at(table, *(swept if "horizon" in swept else ("horizon",))):
             if here.horizon < here.drift:
                 rule = f"at least a round for each phase of drift, {here.drift:,}"
-                raise ValueError(f"horizon must be {rule}, got {here.horizon:,}")
+                raise InputError("horizon", f"must be {rule}", f"{here.horizon:,}")
         with _mistakes_at(table, "drift"):
             most = checks.MAX_VALUES // instance.means.size
             checks.at_most("drift", here.drift, most, "with instances of this size")
@@ -79,11 +80,13 @@ def _check_published(spec: Spec, published: Published, table: Table, place: int)
     def mistake(key: str, rule: str) -> ValueError:
         value = getattr(published, key)
         return table.mistake(
-            f"published.{key} must be {rule}, got {value}", "published", place, key
+            InputError(f"published.{key}", f"must be {rule}", f"{value}"), "published", place, key
         )
 
     if spec.sweep is not None:
-        raise table.mistake("published must not be given beside a [sweep]", "published")
+        raise table.mistake(
+            InputError("published", "must not be given beside a [sweep]"), "published"
+        )
     if published.round not in spec.rounds():
         raise mistake("round", "one of the checkpoints")
     if published.switching_cost not in spec.switching_costs:

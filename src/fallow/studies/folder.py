@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fallow.errors import InputError
 from fallow.extras import needed_by
 from fallow.files import read_whole, remove_unfinished, set_aside, write_whole
 from fallow.source import code_version
@@ -107,10 +108,10 @@ class Folder:
             stem, _, digest = path.stem.rpartition("-")
             piece = self._pieces.get(stem)
             if piece is None:
-                raise ValueError("name must be that of some runs, got another")
+                raise InputError("name", "must be that of some runs", "another")
             content = read_whole(path)
             if digest != _digest(content):
-                raise ValueError("digest in the name must fit the content, got a damaged file")
+                raise InputError("digest in the name", "must fit the content", "a damaged file")
             owner = self._owner(piece.place)
             return piece, parse_rows(content, self.spec, piece.point, piece.runs, owner)
 
@@ -161,16 +162,17 @@ def lock_results(path: Path, spec: Spec, damaged: Callable[[str], None]) -> Iter
     try:
         path.mkdir(parents=True, exist_ok=True)
         if lock.is_dir():
-            raise ValueError(f"{lock} must be a file, got a folder; rename or remove it")
+            raise InputError(f"{lock}", "must be a file", "a folder; rename or remove it")
         lock_file.acquire()
     except Timeout:
-        raise ValueError(
-            f"{path} must not be in use, got another run at work in it; wait until that one "
-            "ends, or use another folder"
+        raise InputError(
+            f"{path}",
+            "must not be in use",
+            "another run at work in it; wait until that one ends, or use another folder",
         ) from None
     except OSError as error:
-        raise ValueError(
-            f"{path} must be a folder that can be written to, got {error.strerror}"
+        raise InputError(
+            f"{path}", "must be a folder that can be written to", f"{error.strerror}"
         ) from None
     try:
         remove_unfinished(path)
@@ -199,9 +201,10 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
             ("version", "of this version of fallow", manifest.version, found.version),
         ):
             if got != wanted:
-                raise ValueError(
-                    f"{folder} must hold runs {rule}, {key} {wanted}, got {key} {got}; use another "
-                    "folder, or remove this one"
+                raise InputError(
+                    f"{folder}",
+                    f"must hold runs {rule}, {key} {wanted}",
+                    f"{key} {got}; use another folder, or remove this one",
                 )
         manifest = manifest._replace(started=found.started)
     if found is None or pack_manifest(found) != pack_manifest(manifest):
@@ -212,7 +215,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Return what is known of the runs in a folder; a ValueError if its manifest is damaged."""
     path = folder / MANIFEST
     if not os.path.lexists(path):
-        raise ValueError(f"{folder} must be a folder that `fallow run` wrote, got no {MANIFEST}")
+        raise InputError(f"{folder}", "must be a folder that `fallow run` wrote", f"no {MANIFEST}")
     try:
         return parse_manifest(read_whole(path))
     except ValueError as error:
@@ -238,12 +241,16 @@ def read_tallies(path: Path) -> tuple[Spec, list[Tally]]:
         except ValueError as error:
             raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
         if tally.stop < spec.runs:
-            raise ValueError(
-                f"{path} must hold all {spec.runs} runs, got {tally.stop} at point {place + 1} "
-                f"of {len(spec.points)}; start `fallow run` again, which goes on from there"
+            raise InputError(
+                f"{path}",
+                f"must hold all {spec.runs} runs",
+                f"{tally.stop} at point {place + 1} of {len(spec.points)}; start `fallow run` "
+                "again, which goes on from there",
             )
         if tally.failed == spec.runs:
-            raise ValueError(f"{path} must hold a run that did not fail, got {spec.runs} that did")
+            raise InputError(
+                f"{path}", "must hold a run that did not fail", f"{spec.runs} that did"
+            )
         tallies.append(tally)
     return spec, tallies
 
@@ -261,8 +268,8 @@ def read_results(path: Path) -> tuple[Spec, list[Result]]:
     results: list[list[Result]] = [[] for _ in folder.spec.points]
     for piece in pieces(folder.spec):
         if piece not in parts:
-            raise ValueError(
-                f"{path} must hold rows, got no {piece.stem}; start `fallow run --rows`"
+            raise InputError(
+                f"{path}", "must hold rows", f"no {piece.stem}; start `fallow run --rows`"
             )
         results[piece.place].append(parts[piece])
     return folder.spec, [Result.merge(each) for each in results]

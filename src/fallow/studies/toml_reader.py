@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.toml import read_toml
 
 Key = str | int
@@ -33,14 +34,14 @@ class Table:
         try:
             return cls(file, *read_toml(file))
         except OSError as error:
-            raise ValueError(f"{file} must be a TOML file: {error}") from None
+            raise InputError(f"{file}", f"must be a TOML file: {error}") from None
 
     def take(self, key: str, read: Callable[[str, Any], T], default: T = REQUIRED) -> T:
         """Return the value of a key as `read` makes it of the key's full name and its value."""
         self._known.append(key)
         if key not in self.values:
             if default is REQUIRED:
-                raise self.mistake(f"{self.name(key)} must be given, got nothing")
+                raise self.mistake(InputError(self.name(key), "must be given", "nothing"))
             return default
         self._left.discard(key)
         try:
@@ -70,7 +71,7 @@ class Table:
         for key, value in given.items():
             if _holds_date(value):
                 rule = "of numbers, text, true, false, lists or tables"
-                raise self.mistake(f"{self.name(key)} must be {rule}, got {value}", key)
+                raise self.mistake(InputError(self.name(key), f"must be {rule}", f"{value}"), key)
         return given
 
     def rest(self) -> dict[str, Any]:
@@ -107,13 +108,13 @@ def _holds_date(value: Any) -> bool:
 
 def _table(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be a table, got {checks.short(value)}")
+        raise InputError(name, "must be a table", checks.short(value))
     return value
 
 
 def _list_of_tables(name: str, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list):
-        raise ValueError(f"{name} must be tables headed [[{name}]], got {checks.short(value)}")
+        raise InputError(name, f"must be tables headed [[{name}]]", checks.short(value))
     return [_table(name, each) for each in value]
 
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.live.decision import decision_id
 from fallow.live.events import Event
 from fallow.live.service.driver import Driver
@@ -174,7 +175,7 @@ class Calls:
         hosted = await self._campaign(request)
         after = request.query_params.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) <= 18):
-            raise ValueError(f"after must be the number of an event, got {checks.short(after)}")
+            raise InputError("after", "must be the number of an event", checks.short(after))
         name = hosted.desk.name
         pages = self._driver.events(hosted, int(after))
         first: list[tuple[int, Event]] = await anext(
