@@ -207,7 +207,8 @@ def _load_replays(path: Path, spec: Spec) -> Replays:
             if len(counts) != len(compared_rounds(spec)):
                 raise InputError("switches", "must be one for each round compared", f"{counts}")
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {error}; remove it, and start again") from None
+        rule = f"is damaged: {error}; remove it, and start again"
+        raise InputError(str(path), rule) from None
     return found
 
 

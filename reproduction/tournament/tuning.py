@@ -72,7 +72,7 @@ def load_tuning(path: Path) -> Tuning:
 
     Raises
     ------
-    ValueError
+    InputError
         Names the key, the rule, the value and the line.
     """
     table = Table.load(path)
@@ -84,7 +84,7 @@ def load_tuning(path: Path) -> Tuning:
         spec = load_spec(path.parent.parent / f"{name}.toml")
         if seed == spec.seed:
             rule = "must not be that of the tournament"
-            raise listed.mistake(f"{listed.name(name)} {rule}, got {seed}", name)
+            raise listed.mistake(InputError(listed.name(name), rule, f"{seed}"), name)
         families.append(replace(spec, seed=seed, runs=runs))
     trials = _read_trials(table.table("trials"))
     table.end()
@@ -108,13 +108,16 @@ def _read_trials(table: Table) -> dict[str, list[dict[str, Any]]]:
         inner.end()
         for name, values in lists.items():
             if not isinstance(values, list) or not values:
-                rule = f"{inner.name(name)} must be a list of values"
-                raise inner.mistake(f"{rule}, got {checks.short(values)}", name)
+                wrong = InputError(
+                    inner.name(name), "must be a list of values", checks.short(values)
+                )
+                raise inner.mistake(wrong, name)
         lengths = {len(values) for values in lists.values()}
         budget = len(next(iter(trials.values()), next(iter(lists.values()), [])))
         if lengths != {budget}:
-            rule = f"{inner.name()} must have {budget} trials, as all learners have"
-            raise inner.mistake(f"{rule}, got lists of {', '.join(map(str, sorted(lengths)))}")
+            rule = f"must have {budget} trials, as all learners have"
+            found = f"lists of {', '.join(map(str, sorted(lengths)))}"
+            raise inner.mistake(InputError(inner.name(), rule, found))
         trials[learner] = [
             dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)
         ]

@@ -41,10 +41,10 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
     if isinstance(values, np.ma.MaskedArray):
         of_numbers = False  # its mask would be lost
     if array.ndim != dimensions or array.size == 0 or not of_numbers:
-        culprit = f"got {short(values)}"
+        culprit = short(values)
         if dimensions == 2 and isinstance(values, list | tuple) and len(values) > 1:
             culprit = _first_odd_row(values)
-        raise InputError(argument, f"must be {shape}, at least one, {culprit}")
+        raise InputError(argument, f"must be {shape}, at least one", culprit)
     return array.astype(np.float64, copy=False)
 
 
@@ -54,8 +54,8 @@ def _first_odd_row(rows: Sequence[Any]) -> str:
     for place, row in enumerate(rows):
         long_enough = isinstance(row, list | tuple) and len(row) == length
         if not long_enough or not all(_is_number(value) for value in row):
-            return f"got {short(row)} for arm {place}"
-    return f"got {short(rows)}"
+            return f"{short(row)} for arm {place}"
+    return short(rows)
 
 
 def table_size(arms: int, columns: int) -> None:

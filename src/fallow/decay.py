@@ -70,7 +70,7 @@ def table(values: Sequence[float] | FloatArray) -> Decay:
         if len(known) < delays[-1]:
             raise InputError(
                 "decay",
-                f"must have a value for each delay up to the longest, {delays[-1]}; got "
+                f"must have a value for each delay up to the longest, {delays[-1]}",
                 f"{len(known)} values",
             )
         return known[delays - 1]
@@ -165,8 +165,8 @@ def _named(arm: int) -> Iterator[None]:
     """Name the arm in errors."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"arm {arm}: {error}") from error
+    except InputError as error:
+        raise error.at(f"arm {arm}") from error
 
 
 def _values(decay: DecayOrValues, longest: int) -> FloatArray:

@@ -33,7 +33,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return what is in a file; a ValueError if that cannot be read, or is no file."""
+    """Return what is in a file; an InputError if that cannot be read, or is no file."""
     try:
         if not path.is_file():  # a pipe would never end
             raise InputError("it", "must be a file", "something else")
@@ -57,7 +57,7 @@ def seal(content: bytes) -> bytes:
 
 
 def unseal(content: bytes) -> bytes:
-    """Return what was sealed; a ValueError if it was damaged since."""
+    """Return what was sealed; an InputError if it was damaged since."""
     inner = content[:-32]
     if seal(inner) != content:
         raise InputError("digest", "must fit the content", "a damaged file")
@@ -65,12 +65,12 @@ def unseal(content: bytes) -> bytes:
 
 
 def parse_json(content: bytes | str) -> Any:
-    """Return the values of a JSON document; a ValueError if it is none, or has NaN or infinity."""
+    """Return the values of a JSON document; an InputError if it is none, or has NaN or infinity."""
     try:
         return json.loads(content, parse_constant=_refuse)
     except RecursionError:
         raise InputError("it", "must be JSON", "lists in lists without end") from None
-    except ValueError as error:
+    except ValueError as error:  # of the parser, or of `_refuse`
         raise InputError("it", "must be JSON", f"{error}") from None
 
 

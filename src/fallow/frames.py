@@ -39,7 +39,7 @@ def parquet(rows: DataFrame, note: str = "") -> bytes:
 
 
 def read_note(content: bytes) -> str:
-    """Return the note of a file that `parquet` made; a ValueError if it is none."""
+    """Return the note of a file that `parquet` made; an InputError if it is none."""
     with needed_by("a file of rows"):
         import polars
 
@@ -52,7 +52,7 @@ def read_note(content: bytes) -> str:
 
 
 def read_parquet(content: bytes, rows: int) -> DataFrame:
-    """Return the rows of a Parquet file; a ValueError if it is none, or has not so many.
+    """Return the rows of a Parquet file; an InputError if it is none, or has not so many.
 
     The number of rows is checked before any is in memory.
     """

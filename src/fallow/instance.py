@@ -189,8 +189,8 @@ class Instance:
         _, document = read_toml(path)
         try:
             return cls._from_document(document)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+        except InputError as error:
+            raise error.at(path) from error
 
     def save(self, path: str | Path) -> None:
         """Write the instance to a TOML file that `Instance.load` reads back exactly.

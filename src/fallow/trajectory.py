@@ -169,7 +169,7 @@ class Trajectory(ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If the file is no trajectory's; the error names the array, the rule and the value.
         """
         arrays = read_arrays(Path(path))
@@ -260,7 +260,7 @@ def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatA
     if isinstance(reference, Trajectory):
         try:
             return reference.expected_reward(rounds)
-        except ValueError as error:
+        except InputError as error:
             raise InputError(
                 "reference", f"must have played the rounds asked for: {error}"
             ) from None

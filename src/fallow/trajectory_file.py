@@ -52,7 +52,7 @@ def read_arrays(path: Path) -> Arrays:
 
     Raises
     ------
-    ValueError
+    InputError
         If the file is damaged or no trajectory; the error names the array, the rule and the value.
     """
     content = BytesIO(path.read_bytes())
@@ -60,8 +60,8 @@ def read_arrays(path: Path) -> Arrays:
         with zipfile.ZipFile(content) as archive:
             arrays = _read(archive)
         return _checked_runs(arrays) if "means" in arrays else _checked_samples(arrays)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    except InputError as error:
+        raise error.at(path) from None
     except Exception as error:  # a damaged archive raises errors of many kinds
         raise InputError(
             f"{path}", "must be a trajectory's file", f"a damaged one: {error}"
@@ -92,7 +92,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
             arrays[name] = _read_array(name, file, member.file_size)
     found = int(arrays.pop("format"))
     if found != FORMAT:
-        raise InputError("format", f"must be {FORMAT}, which is read here", found)
+        raise InputError("format", f"must be {FORMAT}, which is read here", f"{found}")
     return arrays
 
 

@@ -38,7 +38,7 @@ def load(name: str, folder: Path) -> Any:
 
     Raises
     ------
-    ValueError
+    InputError
         Says what is wrong with the name, or on which line of which file the import fails.
     """
     module_name, _, attribute = name.partition(":")
@@ -186,7 +186,8 @@ def _import(name: str, folder: Path) -> ModuleType:
         module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
-            raise ValueError(f"module {name} needs another: {describe_error(error)}") from None
+            rule = f"needs another: {describe_error(error)}"
+            raise InputError(f"module {name}", rule) from None
         raise InputError(
             f"module {name}", f"must be in {folder} or on the Python path", "no such module"
         ) from None

@@ -124,18 +124,18 @@ def _cycle(plan: str, arms: Mapping[str, int]) -> list[int]:
 
 def _best_plan(path: Path, arms: Mapping[str, int]) -> list[int]:
     """Return the plan of `fallow fit --json`, or the one with the best gain of `fallow plan`."""
-    rule = f"{path} must be JSON of `fallow plan --json` or `fallow fit --json`"
+    rule = "must be JSON of `fallow plan --json` or `fallow fit --json`"
     try:
         content = parse_json(read_whole(path))
-    except ValueError as error:
-        raise ValueError(f"{rule}: {error}") from None
+    except InputError as error:
+        raise InputError(str(path), f"{rule}: {error}") from None
     try:
         plans = [content["plan"]] if "plan" in content else content["plans"]
         names = list(max(plans, key=lambda each: each["gain"])["names"])
     except (ValueError, LookupError, TypeError):
         names = []
     if not names:
-        raise ValueError(f"{rule}, got JSON without a plan")
+        raise InputError(str(path), rule, "JSON without a plan")
     return [arm_named(f"{path}: a name", name, arms) for name in names]
 
 

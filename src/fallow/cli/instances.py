@@ -50,15 +50,15 @@ def read_source(source: str, parameters: Sequence[str]) -> Instance | Callable[[
 
 def _instance_from_input() -> Instance:
     content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    rule = "standard input must be an instance as TOML"
+    where, rule = "standard input", "must be an instance as TOML"
     if not content.strip():
-        raise ValueError(f"{rule}, got nothing")
+        raise InputError(where, rule, "nothing")
     if content.lstrip().startswith(b"{"):
-        raise ValueError(f"{rule}, got JSON; leave out --json")
+        raise InputError(where, rule, "JSON; leave out --json")
     try:
         return Instance.from_toml(content.decode())
-    except ValueError as error:
-        raise ValueError(f"{rule}: {error}") from None
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(where, f"{rule}: {error}") from None
 
 
 def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:

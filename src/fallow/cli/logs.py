@@ -75,31 +75,32 @@ RoundLengthOption = Annotated[
     ),
 ]
 
-SPOKEN = {
-    "the column of ": "--",
-    "random=True": "--random",
-    "scale=(low, high)": "--scale LOW,HIGH",
-    "arms=[...]": "--arms",
-    "arms must": "--arms must",
-    "from_start=True": "--from-start",
+OPTIONS = {
     "max_delay": "--max-delay",
     "round_length": "--round-length",
+    "random=True": "--random",
+    **{
+        name: f"--{name}" for name in ("arms", "scale", "effect", "users", "rounds", "runs", "seed")
+    },
+    **{
+        f"the column of {name}": f"--{name}"
+        for name in ("user", "time", "arm", "reward", "propensity", "propensities")
+    },
 }
-"""What the library's errors call otherwise than the command line does."""
+"""The option for an argument of the library, as its errors name it."""
 
 
 @contextmanager
 def options_named() -> Iterator[None]:
-    """Name options in errors of the library where it names its arguments."""
+    """Name the option in an error of the library where it names its argument."""
     try:
         yield
-    except CannotSay:
-        raise
-    except ValueError as error:
-        message = str(error)
-        for argument, option in SPOKEN.items():
-            message = message.replace(argument, option)
-        raise ValueError(message) from None
+    except InputError as error:
+        argument, bracket, place = error.argument.partition("[")  # propensities[3]
+        if argument not in OPTIONS:
+            raise
+        option = f"{OPTIONS[argument]}{bracket}{place}"
+        raise InputError(option, error.rule, error.value) from error
 
 
 def read_log(

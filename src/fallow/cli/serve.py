@@ -65,4 +65,4 @@ def serve_command(
         try:
             serve(open_store(store or "memory:", durable), tokens, place, say, demo)
         except StoreError as error:
-            raise ValueError(str(error)) from error
+            raise OSError(str(error)) from error

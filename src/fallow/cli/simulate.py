@@ -38,7 +38,7 @@ from fallow.rewards import (
 from fallow.studies import Result, replicate
 from fallow.studies.study import Family
 from fallow.text import visible
-from fallow.user_code import describe_error, is_user_code, load
+from fallow.user_code import describe_error, is_user_code, load, sources
 
 Summary = dict[str, Estimate]
 """What a learner has come to at the horizon, by measure."""
@@ -149,9 +149,10 @@ def _play(
                 on_runs=bar.advance,
             )
         except (Exception, SystemExit) as error:
-            if not hasattr(error, "__notes__"):  # not from a run
+            is_from_run = hasattr(error, "__notes__")
+            if not is_from_run or not (isinstance(error, InputError) or sources()):
                 raise
-            raise ValueError(f"a run failed: {describe_error(error)}") from None
+            raise InputError("a run", f"failed: {describe_error(error)}") from error
 
 
 def _summarize(result: Result, name: str, switching_cost: float) -> Summary:

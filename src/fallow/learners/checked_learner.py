@@ -72,7 +72,7 @@ class CheckedLearner(SavedLearner, ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If the block is not the one asked for or the outcome cannot be its own; the learner is
             then as it was.
         """

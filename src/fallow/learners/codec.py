@@ -167,7 +167,7 @@ def encode(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decode(field: str, values: Any) -> dict[str, Any]:
-    """Return what `encode` made this of; a ValueError if it cannot have made it.
+    """Return what `encode` made this of; an InputError if it cannot have made it.
 
     Examples
     --------
@@ -184,8 +184,10 @@ def decode(field: str, values: Any) -> dict[str, Any]:
             as_written = _text(_encode(place, decoded[name])) == _text(value)
         except MISFITS:
             as_written = False
-        except ValueError as error:
-            raise ValueError(f"{place}: {error}") from None
+        except InputError as error:
+            raise error.at(place) from None
+        except ValueError as error:  # of base64 or numpy
+            raise InputError(place, "must be as it was saved", str(error)) from None
         if not as_written:
             raise InputError(place, "must be as it was saved", checks.short(value))
     return decoded
@@ -253,7 +255,7 @@ def _check_state(state: Any) -> None:
         raise InputError("state", "must be a mapping", checks.short(state))
     if type(state.get("format")) is not int or state["format"] != FORMAT:
         found = checks.short(state.get("format"))
-        raise InputError("state", f"must have format {FORMAT}, which is read here", found)
+        raise InputError("state", f"must have format {FORMAT}, which is read here", f"{found}")
     checks.keys("state", state, ("format", "learner", "parameters", "progress"))
 
 

@@ -70,13 +70,13 @@ class Column(NamedTuple):
 def names_of(argument: str, values: Values) -> Names:
     """Return users or arms that are given as text or whole numbers."""
     column = _column(argument, values)
-    rule = f"{argument} must be all text or all whole numbers"
+    rule = "must be all text or all whole numbers"
     is_text = column.holds(str)
     if not is_text and not column.holds(*NUMBERS):
-        raise ValueError(f"{rule}, got {column.described()}")
+        raise InputError(argument, rule, column.described())
     found = column.values[~column.missing] if column.missing.any() else column.values
     if not is_text and np.any(found % 1 != 0):
-        raise ValueError(f"{rule}, got {found[found % 1 != 0][0]}")
+        raise InputError(argument, rule, f"{found[found % 1 != 0][0]}")
     codes = np.full(column.values.size, -1, np.int32)
     if found.dtype.kind == "O":
         known = list(dict.fromkeys(found.tolist()))

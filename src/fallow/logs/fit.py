@@ -213,8 +213,8 @@ def fit(log: Log, round_length: float | None = None) -> Fit:
     if not plain.plays.size:
         raise InputError(
             "a log",
-            "must have plays with a reward and all that came within max_delay before them",
-            "none; give a shorter max_delay, or from_start=True if the log has every play",
+            "must have plays with a reward and all that came within the longest delay before them",
+            "none; give a shorter longest delay, or say that the log has every play from the start",
         )
     as_chosen = Tables.of(plain)
     evidence, tables = plain, as_chosen
@@ -262,7 +262,7 @@ def length_of_round(log: Log, given: float | None) -> float:
         raise InputError(
             "round_length",
             f"must be at least {shortest:.2g}",
-            f"{length:g}; give a longer one or a shorter max_delay",
+            f"{length:g}; give a longer one, or a shorter longest delay",
         )
     return length
 

@@ -71,8 +71,9 @@ class Rows:
         """Map rewards to [0, 1]."""
         low, high = (0.0, 1.0) if scale is None else scale
         outside = (self.reward < low) | (self.reward > high)
-        rule = f"reward must lie in [{low:g}, {high:g}]"
-        _check(rule, self.reward, outside, "; give scale=(low, high)")
+        rule = f"must lie in [{low:g}, {high:g}]"
+        advice = "; give their scale, the rewards that stand for 0 and 1"
+        _check("reward", rule, self.reward, outside, advice)
         if scale is not None:
             self.reward = (self.reward - low) / (high - low)
 
@@ -109,23 +110,23 @@ class Rows:
                 raise InputError(
                     "propensities",
                     "must have one column an arm",
-                    f"{chances.shape[1]:,} for {len(self.names):,} arms; arms=[...] says which "
-                    "they are",
+                    f"{chances.shape[1]:,} for {len(self.names):,} arms; give arms in the order of "
+                    "the columns",
                 )
             least, most = chances.min(axis=1), chances.max(axis=1)
-            _check("propensities must lie in [0, 1]", least, least < 0)
+            _check("propensities", "must lie in [0, 1]", least, least < 0)
             total = chances.sum(axis=1)
             wrong = np.abs(total - 1) > SLACK
             percent = "; divide them by 100" if np.median(total) > PERCENT else ""
-            _check("propensities of a row must add up to 1", total, wrong, percent)
-            _check("propensities must lie in [0, 1]", most, most > 1)
+            _check("propensities of a row", "must add up to 1", total, wrong, percent)
+            _check("propensities", "must lie in [0, 1]", most, most > 1)
             self.propensity = np.where(
                 np.isnan(total), total, chances[np.arange(total.size), self.arm]
             )
         if self.propensity is not None:
             chance = self.propensity
             wrong = self._is_play() & ((chance <= 0) | (chance > 1))
-            _check("propensity of the arm played must be above 0 and at most 1", chance, wrong)
+            _check("propensity of the arm played", "must be above 0 and at most 1", chance, wrong)
             self._check_drawn()
 
     def _check_drawn(self) -> None:
@@ -150,7 +151,7 @@ class Rows:
                 "propensities",
                 "must be those with which arms were drawn",
                 f"{checks.short(self.names[worst])} played {often} often than they say, by "
-                f"{abs(off[worst]):.0f} standard deviations; arms=[...] says which column is which",
+                f"{abs(off[worst]):.0f} standard deviations; give arms in the order of the columns",
             )
 
     def check_alike(self) -> None:
@@ -269,7 +270,10 @@ def _count_unsorted(user: Int32Array, order: IntArray) -> int:
     return int(np.count_nonzero(first_given_from_here[1:] < given[:-1]))
 
 
-def _check(rule: str, values: FloatArray, wrong: npt.NDArray[np.bool_], advice: str = "") -> None:
+def _check(
+    argument: str, rule: str, values: FloatArray, wrong: npt.NDArray[np.bool_], advice: str = ""
+) -> None:
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"{rule}, got {values[row]} in row {row:,}, counted from 0{advice}")
+        found = f"{values[row]} in row {row:,}, counted from 0{advice}"
+        raise InputError(argument, rule, found)

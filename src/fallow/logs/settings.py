@@ -48,11 +48,13 @@ class Settings:
         given = {
             "propensity": propensity is not None,
             "propensities": propensities is not None,
-            "random=True": self.random,
+            "random": self.random,
         }
         if sum(given.values()) > 1:
             found = " and ".join(name for name, is_given in given.items() if is_given)
-            raise ValueError(f"at most one may tell the propensities, got {found}; give one")
+            raise InputError(
+                "propensities", "must be given in one way", f"{found}; leave out the others"
+            )
 
     def names(self) -> list[str] | None:
         """Return the arms that the caller named."""

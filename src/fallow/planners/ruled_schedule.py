@@ -119,7 +119,7 @@ def _bound(
     return min(bound, bound_by_gain(lenient, delays, rounds, upper_bound(lenient)))
 
 
-def _no_schedule(rounds: int, found: str) -> ValueError:
+def _no_schedule(rounds: int, found: str) -> InputError:
     return InputError(
         "rules",
         f"must leave a schedule of {rounds:,} rounds possible from these delays, {found}; relax a "

@@ -78,7 +78,7 @@ class Folder:
         write_whole(self.tally_path(place), pack_tally(tally, self._owner(place)))
 
     def read_tally(self, place: int) -> Tally:
-        """Return the tally of a point, an empty one if there is none; a ValueError if damaged."""
+        """Return the tally of a point, an empty one if there is none; an InputError if damaged."""
         path = self.tally_path(place)
         if not os.path.lexists(path):
             return Tally()
@@ -103,7 +103,7 @@ class Folder:
         return sorted(self.path.glob("rows-*.parquet"))
 
     def read_rows(self, path: Path) -> tuple[Piece, Batch]:
-        """Return the rows in a file, and which they are; a ValueError if it is damaged."""
+        """Return the rows in a file, and which they are; an InputError if it is damaged."""
         with _reading(path, "a file of rows"):
             stem, _, digest = path.stem.rpartition("-")
             piece = self._pieces.get(stem)
@@ -137,8 +137,8 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
     """Name the file in errors."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"{path} is not {kind} of this study: {error}") from None
+    except InputError as error:
+        raise InputError(str(path), f"is not {kind} of this study: {error}") from None
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def lock_results(path: Path, spec: Spec, damaged: Callable[[str], None]) -> Iter
 
     Raises
     ------
-    ValueError
+    InputError
         If the folder holds results of another spec or of other code, or is in use.
     """
     lock = path / ".lock"
@@ -193,7 +193,7 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
     if os.path.lexists(path):
         try:
             found = read_manifest(folder)
-        except ValueError as error:
+        except InputError as error:
             damaged(f"{error}; kept as {set_aside(path).name}, and written anew")
     if found is not None:
         for key, rule, wanted, got in (
@@ -212,22 +212,22 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return what is known of the runs in a folder; a ValueError if its manifest is damaged."""
+    """Return what is known of the runs in a folder; an InputError if its manifest is damaged."""
     path = folder / MANIFEST
     if not os.path.lexists(path):
         raise InputError(f"{folder}", "must be a folder that `fallow run` wrote", f"no {MANIFEST}")
     try:
         return parse_manifest(read_whole(path))
-    except ValueError as error:
-        raise ValueError(f"{path} is not a manifest of fallow: {error}") from None
+    except InputError as error:
+        raise InputError(str(path), f"is not a manifest of fallow: {error}") from None
 
 
 def _open(folder: Path) -> Folder:
     """Return a folder in which a study was run."""
     try:
         manifest = read_manifest(folder)
-    except ValueError as error:
-        raise ValueError(f"{error}; start `fallow run`, which writes it") from None
+    except InputError as error:
+        raise error.with_advice("start `fallow run`, which writes it") from None
     return Folder(folder, manifest.spec, manifest.version)
 
 
@@ -238,8 +238,8 @@ def read_tallies(path: Path) -> tuple[Spec, list[Tally]]:
     for place in range(len(spec.points)):
         try:
             tally = folder.read_tally(place)
-        except ValueError as error:
-            raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
+        except InputError as error:
+            raise error.with_advice("start `fallow run` again, which repairs it") from None
         if tally.stop < spec.runs:
             raise InputError(
                 f"{path}",
@@ -262,8 +262,8 @@ def read_results(path: Path) -> tuple[Spec, list[Result]]:
     for file in folder.row_files():
         try:
             piece, batch = folder.read_rows(file)
-        except ValueError as error:
-            raise ValueError(f"{error}; start `fallow run --rows`, which mends it") from None
+        except InputError as error:
+            raise error.with_advice("start `fallow run --rows`, which repairs it") from None
         parts[piece] = batch.result
     results: list[list[Result]] = [[] for _ in folder.spec.points]
     for piece in pieces(folder.spec):

@@ -44,7 +44,7 @@ def parse_manifest(content: bytes) -> Manifest:
 
     Raises
     ------
-    ValueError
+    InputError
         Names the field, the rule and the value.
     """
     keys = ("format", "hash", "version", "started", "spec")

@@ -47,7 +47,7 @@ def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
 
     Raises
     ------
-    ValueError
+    InputError
         Names the key, the rule, the value and the line.
     """
     file = Path(path)
@@ -155,7 +155,7 @@ def _means(folder: Path, key: str, value: object) -> list[list[float]]:
     try:
         instance = Instance.load(folder / name)
         check_no_rules(instance)
-    except (OSError, ValueError) as error:
+    except (OSError, InputError) as error:
         raise InputError(key, "must be a file of an instance", f"{name!r}: {error}") from None
     means: list[list[float]] = instance.means.tolist()
     return means
@@ -200,8 +200,8 @@ def _read_learners(tables: Sequence[Table], find_name: NameReader) -> dict[str, 
     for table in tables:
         for name in table.values:
             if name in learners:
-                rule = "learners must have different names in all files"
-                raise table.mistake(f"{rule}, got {name!r} twice", name)
+                rule = "must have different names in all files"
+                raise table.mistake(InputError("learners", rule, f"{name!r} twice"), name)
             learners[name] = _read_learner(table.table(name), name, find_name)
     if not learners:
         raise tables[0].mistake(InputError("learners", "must hold at least one table", "none"))
@@ -230,8 +230,8 @@ def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:
     if parameter in table.values:
         try:
             find_name(table.name(parameter), table.values[parameter], inner_learners(learner))
-        except ValueError as error:
-            raise table.mistake(str(error), parameter) from None
+        except InputError as error:
+            raise table.mistake(error, parameter) from None
 
 
 def _read_published(table: Table, learners: Mapping[str, LearnerSpec]) -> Published:
@@ -259,8 +259,8 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
         allowed += [key for key in entry if key not in source["parameters"]]
     for key in swept:
         if key not in allowed or len(swept) > 1:
-            rule = f"sweep must have one key out of {', '.join(allowed)}"
-            raise table.mistake(f"{rule}, got {', '.join(swept)}", key)
+            rule = f"must have one key out of {', '.join(allowed)}"
+            raise table.mistake(InputError("sweep", rule, ", ".join(swept)), key)
     ((key, values),) = swept.items()
     try:
         checks.numbers(f"sweep.{key}", values, dimensions=1)
@@ -268,8 +268,8 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
         values = [checks.number(f"sweep.{key}", each) and each for each in values]
         if key == "horizon":
             values = [checked_horizon("sweep.horizon", each) for each in values]
-    except ValueError as error:
-        raise table.mistake(str(error), key) from None
+    except InputError as error:
+        raise table.mistake(error, key) from None
     if len(set(values)) < len(values):
         raise table.mistake(
             InputError(f"sweep.{key}", "must be different values", checks.short(values)), key

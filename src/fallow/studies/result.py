@@ -176,7 +176,7 @@ class Result:
 
         Raises
         ------
-        ValueError
+        InputError
             Names the column, the rule and the value.
         """
         columns = ("learner", "run", "round", "expected_reward", "switches", "ranking_rounds")

@@ -42,7 +42,7 @@ def parse_rows(
 
     Raises
     ------
-    ValueError
+    InputError
         If it is damaged or another's; the error names the field, the rule and the value.
     """
     whose = {**owner, "runs": [runs.start, runs.stop]}

@@ -190,8 +190,8 @@ class Study:
             raise InputError("a family", "must return instances", checks.short(drawn))
         for phase in phases:
             if not isinstance(phase, Instance) or phase.arms != phases[0].arms:
-                rule = "a family must return instances with the same number of arms"
-                raise ValueError(f"{rule}, got {checks.short(drawn)}")
+                rule = "must return instances with the same number of arms"
+                raise InputError("a family", rule, checks.short(drawn))
             check_no_rules(phase)
         if len(phases) > self.horizon:
             raise InputError(

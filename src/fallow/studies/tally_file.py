@@ -64,7 +64,7 @@ def parse_tally(
 
     Raises
     ------
-    ValueError
+    InputError
         If it is damaged or another's; the error names the field, the rule and the value.
     """
     line, _, body = unseal(content).partition(b"\n")
@@ -80,7 +80,7 @@ def parse_tally(
         ("segments", len(described), len(covered)),
     ):
         if found != wanted:
-            raise InputError(name, f"must be {wanted}", found)
+            raise InputError(name, f"must be {wanted}", f"{found}")
     numbers = _Numbers(body, shape)
     segments = [_parse(part, each, numbers) for part, each in zip(covered, described, strict=True)]
     numbers.end()

@@ -46,8 +46,8 @@ class Table:
         self._left.discard(key)
         try:
             return read(self.name(key), self.values[key])
-        except ValueError as error:
-            raise self.mistake(str(error), key) from None
+        except InputError as error:
+            raise self.mistake(error, key) from None
 
     def tables(self, key: str) -> list[Table]:
         """Return the tables of an array of tables, none if the key is missing."""
@@ -85,19 +85,19 @@ class Table:
         for key in self.values:
             if key in self._left:
                 what = f"a key of {self.name()}" if self.place else "a key"
-                rule = f"{what} must be one of {', '.join(self._known)}"
+                rule = f"must be one of {', '.join(self._known)}"
                 hint = checks.suggestion(key, self._known)
-                raise self.mistake(f"{rule}, got {key!r}{hint}", key)
+                raise self.mistake(InputError(what, rule, f"{key!r}{hint}"), key)
 
     def name(self, *keys: Key) -> str:
         """Return the full name of a key, such as learners.pi_low.delta."""
         return ".".join(map(str, (*self.place, *keys)))
 
-    def mistake(self, message: str, *keys: Key) -> ValueError:
-        """Return an error that names the file, and the line if this key is in it."""
+    def mistake(self, error: InputError, *keys: Key) -> InputError:
+        """Return the error with the file in front, and the line if this key is in it."""
         line = _line(self.text, (*self.place, *keys))
         where = self.file if line is None else f"{self.file}, line {line}"
-        return ValueError(f"{where}: {message}")
+        return error.at(where)
 
 
 def _holds_date(value: Any) -> bool:

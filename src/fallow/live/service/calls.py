@@ -14,6 +14,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from fallow import checks
 from fallow.errors import InputError
 from fallow.live.decision import decision_id
+from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.events import Event
 from fallow.live.service.driver import Driver
 from fallow.live.service.hosted import Done, Hosted
@@ -138,7 +139,7 @@ class Calls:
                 try:
                     made, _ = await self._decision(hosted, body.decisions[place])
                     answers[place] = BatchItem(made.id, made.arm, made.delay, made.expected)
-                except (ValueError, StoreError) as error:
+                except (InputError, ConflictError, UnknownError, StoreError) as error:
                     answers[place] = BatchItem(error=str(error))
 
         await asyncio.gather(*map(decide_for_one, by_user.values()))
