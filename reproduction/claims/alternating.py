@@ -7,6 +7,7 @@ import numpy as np
 
 from fallow import catalog
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.planners.cycle import gain
 from fallow.planners.ranking import ranking_gains, transition_totals
@@ -32,7 +33,7 @@ class Alternating:
     def tell(self, block: Block, outcome: Outcome) -> None:
         """Keep the total of the play."""
         if block != self.ask():
-            raise ValueError(f"block must be the one asked for, {self.ask()}, got {block}")
+            raise InputError("block", f"must be the one asked for, {self.ask()}", f"{block}")
         self.earned.append(math.fsum(outcome.first))
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import polars
 
 from fallow import Log
+from fallow.errors import InputError
 from fallow.files import write_whole
 
 WRITTEN = "Written by `python -m reproduction logs FOLDER`; do not edit."
@@ -36,7 +37,7 @@ def read_parquet(path: Path) -> polars.DataFrame:
     try:
         return polars.read_parquet(path)
     except polars.exceptions.PolarsError as error:
-        raise ValueError(f"{path} must be a Parquet file, got: {error}") from None
+        raise InputError(f"{path}", f"must be a Parquet file, got: {error}") from None
 
 
 def signed(interval: Iterable[float]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.files import read_whole, write_whole
 from fallow.intervals import Estimate, estimate
 from fallow.learners.registry import LEARNERS, knowledge
@@ -204,9 +205,10 @@ def _load_replays(path: Path, spec: Spec) -> Replays:
             checks.number("seconds", values["seconds"])
             counts = [checks.number("switches", count) for count in values["switches"]]
             if len(counts) != len(compared_rounds(spec)):
-                raise ValueError(f"switches must be one for each round compared, got {counts}")
+                raise InputError("switches", "must be one for each round compared", f"{counts}")
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: {error}; remove it, and start again") from None
+        rule = f"is damaged: {error}; remove it, and start again"
+        raise InputError(str(path), rule) from None
     return found
 
 
@@ -222,7 +224,9 @@ def load_standings(path: Path) -> list[Standing]:
         rows = fields.rows("standings", json.loads(read_whole(path)))
         return [_parse_standing(row) for row in rows]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} must be a file of `reproduction tournament`: {error}") from None
+        raise InputError(
+            f"{path}", f"must be a file of `reproduction tournament`: {error}"
+        ) from None
 
 
 def _parse_standing(row: object) -> Standing:
@@ -234,7 +238,7 @@ def _parse_standing(row: object) -> Standing:
         elif kinds[name] is int:
             checks.whole_number(name, value, minimum=0, maximum=checks.LARGEST_SEED)
         elif kinds[name] is bool and not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false, got {checks.short(value)}")
+            raise InputError(name, "must be true or false", checks.short(value))
         elif kinds[name] is float:
             _check_number(name, value)
         elif kinds[name] == dict[str, Any]:

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.files import read_whole
 from fallow.learners.registry import LEARNERS, free_parameters
 from fallow.studies import fields
@@ -71,7 +72,7 @@ def load_tuning(path: Path) -> Tuning:
 
     Raises
     ------
-    ValueError
+    InputError
         Names the key, the rule, the value and the line.
     """
     table = Table.load(path)
@@ -83,7 +84,7 @@ def load_tuning(path: Path) -> Tuning:
         spec = load_spec(path.parent.parent / f"{name}.toml")
         if seed == spec.seed:
             rule = "must not be that of the tournament"
-            raise listed.mistake(f"{listed.name(name)} {rule}, got {seed}", name)
+            raise listed.mistake(InputError(listed.name(name), rule, f"{seed}"), name)
         families.append(replace(spec, seed=seed, runs=runs))
     trials = _read_trials(table.table("trials"))
     table.end()
@@ -100,18 +101,23 @@ def _read_trials(table: Table) -> dict[str, list[dict[str, Any]]]:
         inner = table.table(learner)
         if learner not in LEARNERS:
             hint = checks.suggestion(learner, LEARNERS)
-            raise inner.mistake(f"a key of trials must be a learner, got {learner!r}{hint}")
+            raise inner.mistake(
+                InputError("a key of trials", "must be a learner", f"{learner!r}{hint}")
+            )
         lists = inner.take_given(free_parameters(learner))
         inner.end()
         for name, values in lists.items():
             if not isinstance(values, list) or not values:
-                rule = f"{inner.name(name)} must be a list of values"
-                raise inner.mistake(f"{rule}, got {checks.short(values)}", name)
+                wrong = InputError(
+                    inner.name(name), "must be a list of values", checks.short(values)
+                )
+                raise inner.mistake(wrong, name)
         lengths = {len(values) for values in lists.values()}
         budget = len(next(iter(trials.values()), next(iter(lists.values()), [])))
         if lengths != {budget}:
-            rule = f"{inner.name()} must have {budget} trials, as all learners have"
-            raise inner.mistake(f"{rule}, got lists of {', '.join(map(str, sorted(lengths)))}")
+            rule = f"must have {budget} trials, as all learners have"
+            found = f"lists of {', '.join(map(str, sorted(lengths)))}"
+            raise inner.mistake(InputError(inner.name(), rule, found))
         trials[learner] = [
             dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)
         ]
@@ -172,7 +178,7 @@ def load_trials(path: Path) -> list[Trial]:
         rows = fields.rows("trials", json.loads(read_whole(path)))
         return [_parse_trial(row) for row in rows]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} must be a file of `reproduction tune`: {error}") from None
+        raise InputError(f"{path}", f"must be a file of `reproduction tune`: {error}") from None
 
 
 def _parse_trial(row: object) -> Trial:
@@ -183,5 +189,5 @@ def _parse_trial(row: object) -> Trial:
     for family, share in values["shares"].items():
         checks.number(f"shares.{family}", share)
     if not values["shares"]:
-        raise ValueError("shares must hold at least one family, got none")
+        raise InputError("shares", "must hold at least one family", "none")
     return Trial(**values)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.kernels.rows import Lanes, Levels, Posterior, believe, upper_quantiles, weigh
 
 ANGLES = 32
@@ -43,9 +44,11 @@ MAX_CELLS = 2**19
 def check_cells(arms: int, columns: int) -> None:
     """Check that a posterior of this size can be held."""
     if arms * columns > MAX_CELLS:
-        raise ValueError(
-            f"arms x delays must be at most {MAX_CELLS:,} cells, got {checks.count(arms)} x "
-            f"{checks.count(columns)}; give a shorter max_delay, drop arms, or use Rotation"
+        raise InputError(
+            "arms x delays",
+            f"must be at most {MAX_CELLS:,} cells",
+            f"{checks.count(arms)} x {checks.count(columns)}; give a shorter max_delay, drop "
+            "arms, or use Rotation",
         )
 
 

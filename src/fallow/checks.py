@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
+from fallow.errors import InputError
 
 MAX_VALUES = 2**26
 """Largest table of means, in values (512 MiB of memory)."""
@@ -40,10 +41,10 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
     if isinstance(values, np.ma.MaskedArray):
         of_numbers = False  # its mask would be lost
     if array.ndim != dimensions or array.size == 0 or not of_numbers:
-        culprit = f"got {short(values)}"
+        culprit = short(values)
         if dimensions == 2 and isinstance(values, list | tuple) and len(values) > 1:
             culprit = _first_odd_row(values)
-        raise ValueError(f"{argument} must be {shape}, at least one, {culprit}")
+        raise InputError(argument, f"must be {shape}, at least one", culprit)
     return array.astype(np.float64, copy=False)
 
 
@@ -53,16 +54,18 @@ def _first_odd_row(rows: Sequence[Any]) -> str:
     for place, row in enumerate(rows):
         long_enough = isinstance(row, list | tuple) and len(row) == length
         if not long_enough or not all(_is_number(value) for value in row):
-            return f"got {short(row)} for arm {place}"
-    return f"got {short(rows)}"
+            return f"{short(row)} for arm {place}"
+    return short(rows)
 
 
 def table_size(arms: int, columns: int) -> None:
     """Check that a table of means of this size can be held."""
     if arms * columns > MAX_VALUES:
-        raise ValueError(
-            f"means must hold at most {MAX_VALUES:,} values, got {count(arms * columns)} "
-            f"({count(arms)} arms x {count(columns)} delays); shorten the delays or drop arms"
+        raise InputError(
+            "means",
+            f"must hold at most {MAX_VALUES:,} values",
+            f"{count(arms * columns)} ({count(arms)} arms x {count(columns)} delays); shorten the "
+            "delays or drop arms",
         )
     at_most("arms", arms, MAX_ARMS)
 
@@ -72,14 +75,14 @@ def shares(argument: str, values: FloatArray, place: Callable[[int], str]) -> No
     wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if wrong.size:
         first = int(wrong[0])
-        raise ValueError(f"{argument} must lie in [0, 1], got {values.flat[first]} {place(first)}")
+        raise InputError(argument, "must lie in [0, 1]", f"{values.flat[first]} {place(first)}")
 
 
 def share(argument: str, value: float) -> float:
     """Return the value as a float that lies in [0, 1]."""
     number = _as_float(value)
     if not 0 <= number <= 1:
-        raise ValueError(f"{argument} must be a number in [0, 1], got {short(value)}")
+        raise InputError(argument, "must be a number in [0, 1]", short(value))
     return number
 
 
@@ -87,7 +90,7 @@ def chance(argument: str, value: float) -> float:
     """Return the value as a float strictly between 0 and 1."""
     number = _as_float(value)
     if not 0 < number < 1:
-        raise ValueError(f"{argument} must lie strictly between 0 and 1, got {short(value)}")
+        raise InputError(argument, "must lie strictly between 0 and 1", short(value))
     return number
 
 
@@ -95,7 +98,7 @@ def positive(argument: str, value: float) -> float:
     """Return the value as a float that is finite and above 0."""
     number = _as_float(value)
     if not 0 < number < math.inf:
-        raise ValueError(f"{argument} must be finite and above 0, got {short(value)}")
+        raise InputError(argument, "must be finite and above 0", short(value))
     return number
 
 
@@ -103,7 +106,7 @@ def not_negative(argument: str, value: float) -> float:
     """Return the value as a float that is finite and not below 0."""
     number = _as_float(value)
     if not 0 <= number < math.inf:
-        raise ValueError(f"{argument} must be finite and >= 0, got {short(value)}")
+        raise InputError(argument, "must be finite and >= 0", short(value))
     return number
 
 
@@ -112,18 +115,17 @@ def number(argument: str, value: float, minimum: float = -math.inf) -> float:
     number = _as_float(value)
     if not math.isfinite(number) or number < minimum:
         least = "" if minimum == -math.inf else f" >= {minimum:g}"
-        raise ValueError(f"{argument} must be a finite number{least}, got {short(value)}")
+        raise InputError(argument, f"must be a finite number{least}", short(value))
     return number
 
 
 def text(argument: str, value: object, longest: int = MAX_TEXT) -> str:
     """Return the value, a string that is not too long."""
     if not isinstance(value, str):
-        raise ValueError(f"{argument} must be text, got {short(value)}")
+        raise InputError(argument, "must be text", short(value))
     if len(value) > longest:
-        raise ValueError(
-            f"{argument} must have at most {longest:,} characters, got {len(value):,}: "
-            f"{short(value)}"
+        raise InputError(
+            argument, f"must have at most {longest:,} characters", f"{len(value):,}: {short(value)}"
         )
     return value
 
@@ -135,8 +137,8 @@ def name(argument: str, value: object, longest: int) -> str:
         return value
     # Lone surrogates, which no file can hold, and control characters, which no store has to.
     if not value or any(category(each) in ("Cc", "Cs") for each in value):
-        raise ValueError(
-            f"{argument} must be text without control characters, not empty, got {short(value)}"
+        raise InputError(
+            argument, "must be text without control characters, not empty", short(value)
         )
     return value
 
@@ -145,7 +147,7 @@ def listed(argument: str, values: object, wanted: str) -> list[Any]:
     """Return the values as a list; they must be one, and not too long."""
     unordered = isinstance(values, str | bytes | bytearray | Mapping | Set | np.ma.MaskedArray)
     if unordered or not isinstance(values, Collection) or getattr(values, "ndim", 1) != 1:
-        raise ValueError(f"{argument} must be {wanted}, got {short(values)}")
+        raise InputError(argument, f"must be {wanted}", short(values))
     at_most(f"the length of {argument}", _length(values), MAX_VALUES)
     return list(values.tolist() if isinstance(values, np.ndarray) else values)
 
@@ -160,25 +162,27 @@ def whole_numbers(
     checked = []
     for position, value in enumerate(whole):
         if not _is_whole(value) or value < minimum:
-            raise ValueError(
-                f"{argument} must be whole numbers >= {minimum}, "
-                f"got {short(value)} at position {position}"
+            raise InputError(
+                argument,
+                f"must be whole numbers >= {minimum}",
+                f"{short(value)} at position {position}",
             )
         if value > maximum:
-            raise ValueError(
-                f"{argument} must be at most {count(maximum)}, got {count(int(value))} "
-                f"at position {position}"
+            raise InputError(
+                argument,
+                f"must be at most {count(maximum)}",
+                f"{count(int(value))} at position {position}",
             )
         checked.append(int(value))
     if not checked:
-        raise ValueError(f"{argument} must hold at least one number, got none")
+        raise InputError(argument, "must hold at least one number", "none")
     return checked
 
 
 def whole_number(argument: str, value: int, minimum: int, maximum: int = LARGEST) -> int:
     """Return the value as a Python integer, not below the minimum or above the maximum."""
     if not _is_whole(value) or value < minimum:
-        raise ValueError(f"{argument} must be a whole number >= {minimum}, got {short(value)}")
+        raise InputError(argument, f"must be a whole number >= {minimum}", short(value))
     at_most(argument, int(value), maximum)
     return int(value)
 
@@ -192,7 +196,7 @@ def at_most(argument: str, value: int, maximum: int, given: str = "") -> None:
     """Check that a whole number is not above its maximum; `given` says what that depends on."""
     if value > maximum:
         limit = f"{count(maximum)} {given}".rstrip()
-        raise ValueError(f"{argument} must be at most {limit}, got {count(value)}")
+        raise InputError(argument, f"must be at most {limit}", count(value))
 
 
 def seed(argument: str, value: int) -> int:
@@ -204,9 +208,8 @@ def one_of(what: str, value: str, allowed: Iterable[str]) -> None:
     """Check that a name is known, and suggest the nearest if it is not."""
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(
-            f"{what} must be one of {', '.join(known)}, got {short(value)}"
-            f"{suggestion(value, known)}"
+        raise InputError(
+            what, f"must be one of {', '.join(known)}", f"{short(value)}{suggestion(value, known)}"
         )
 
 
@@ -215,15 +218,15 @@ def keys(argument: str, values: Mapping[str, Any], expected: Iterable[str]) -> N
     names = list(expected)
     if set(values) != set(names):
         found = ", ".join(map(str, values))
-        raise ValueError(
-            f"{argument} must hold {', '.join(names) or 'nothing'}, got {found or 'nothing'}"
+        raise InputError(
+            argument, f"must hold {', '.join(names) or 'nothing'}", f"{found or 'nothing'}"
         )
 
 
 def mapping(argument: str, values: object) -> None:
     """Check that values are given by name."""
     if not isinstance(values, Mapping):
-        raise ValueError(f"{argument} must be values by name, got {short(values)}")
+        raise InputError(argument, "must be values by name", short(values))
 
 
 def suggestion(value: object, known: Iterable[str]) -> str:
@@ -254,11 +257,11 @@ def arguments(
         if takes_any and name not in supplied:
             continue
         if not known:
-            raise ValueError(f"{what} must have no parameters, got {name!r}")
+            raise InputError(what, "must have no parameters", f"{name!r}")
         one_of(f"a parameter of {what}", name, known)
     for name, parameter in known.items():
         if name not in given and parameter.default is parameter.empty:
-            raise ValueError(f"{what} must be given its parameter {name!r}, got nothing")
+            raise InputError(what, f"must be given its parameter {name!r}", "nothing")
 
 
 def count(number: int) -> str:

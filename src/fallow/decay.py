@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
+from fallow.errors import InputError
 
 Decay = Callable[[IntArray], FloatArray]
 DecayOrValues = Decay | Sequence[float]
@@ -67,9 +68,10 @@ def table(values: Sequence[float] | FloatArray) -> Decay:
 
     def decay(delays: IntArray) -> FloatArray:
         if len(known) < delays[-1]:
-            raise ValueError(
-                f"decay must have a value for each delay up to the longest, {delays[-1]}; "
-                f"got {len(known)} values"
+            raise InputError(
+                "decay",
+                f"must have a value for each delay up to the longest, {delays[-1]}",
+                f"{len(known)} values",
             )
         return known[delays - 1]
 
@@ -102,14 +104,16 @@ def _one_from_document(value: object) -> DecayOrValues:
     if isinstance(value, list):
         return value
     if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(
-            f"decay must be a list of numbers or one of {', '.join(families)} "
-            f"with its parameter, such as {{geometric = 0.9}}, got {checks.short(value)}"
+        raise InputError(
+            "decay",
+            f"must be a list of numbers or one of {', '.join(families)} with its parameter, such "
+            "as {geometric = 0.9}",
+            checks.short(value),
         )
     [(family, parameter)] = value.items()
     checks.one_of("decay", family, families)
     if not isinstance(parameter, int | float) or isinstance(parameter, bool):
-        raise ValueError(f"decay.{family} must be a number, got {checks.short(parameter)}")
+        raise InputError(f"decay.{family}", "must be a number", checks.short(parameter))
     return families[family](parameter)
 
 
@@ -137,9 +141,10 @@ def shares_lost(
         return lost
     each_decay = cast(Sequence[DecayOrValues], decay)
     if len(each_decay) != len(delays):
-        raise ValueError(
-            f"decay must be one for all arms or one for each, got {len(each_decay)} for "
-            f"{len(delays)} arms"
+        raise InputError(
+            "decay",
+            "must be one for all arms or one for each",
+            f"{len(each_decay)} for {len(delays)} arms",
         )
     for arm, (own, delay) in enumerate(zip(each_decay, delays, strict=True)):
         with _named(arm):
@@ -160,8 +165,8 @@ def _named(arm: int) -> Iterator[None]:
     """Name the arm in errors."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"arm {arm}: {error}") from error
+    except InputError as error:
+        raise error.at(f"arm {arm}") from error
 
 
 def _values(decay: DecayOrValues, longest: int) -> FloatArray:
@@ -170,13 +175,14 @@ def _values(decay: DecayOrValues, longest: int) -> FloatArray:
         decay = table(checks.numbers("decay", decay, dimensions=1))
     values = checks.numbers("decay", decay(np.arange(1, longest + 1)), dimensions=1)
     if len(values) != longest:
-        raise ValueError(f"decay must return one value a delay, got {len(values)} for {longest}")
+        raise InputError("decay", "must return one value a delay", f"{len(values)} for {longest}")
     checks.shares("decay", values, lambda cell: f"at delay {cell + 1}")
     rises = np.flatnonzero(np.diff(values) > 0)
     if rises.size:
         tau = int(rises[0]) + 1
-        raise ValueError(
-            f"decay must never increase, got f({tau}) = {values[tau - 1]} "
-            f"and f({tau + 1}) = {values[tau]}"
+        raise InputError(
+            "decay",
+            "must never increase",
+            f"f({tau}) = {values[tau - 1]} and f({tau + 1}) = {values[tau]}",
         )
     return values

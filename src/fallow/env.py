@@ -12,6 +12,7 @@ import numpy as np
 
 from fallow import catalog, checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.extras import needed_by
 from fallow.instance import Instance
 from fallow.learners.policy import age
@@ -79,8 +80,8 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
     def step(self, action: np.int64) -> tuple[IntArray, float, bool, bool, dict[str, Any]]:
         """Pull an arm."""
         if not self.action_space.contains(action):
-            raise ValueError(
-                f"action must be an arm from 0 to {self.instance.arms - 1}, got {action}"
+            raise InputError(
+                "action", f"must be an arm from 0 to {self.instance.arms - 1}", f"{action}"
             )
         arm = int(action)
         mean = float(self.instance.means[arm, self._delays[arm] - 1])

@@ -29,3 +29,25 @@ class InputError(ValueError):
     def __str__(self) -> str:
         got = f", got {self.value}" if self.value else ""
         return f"{self.argument} {self.rule}{got}"
+
+    def at(self, place: object) -> "InputError":
+        """Return the error with the place in front, such as a file, where the argument stands.
+
+        Examples
+        --------
+        >>> print(InputError("delays", "must be >= 1", "0").at("songs.toml"))
+        songs.toml: delays must be >= 1, got 0
+        """
+        return InputError(f"{place}: {self.argument}", self.rule, self.value)
+
+    def with_advice(self, advice: str) -> "InputError":
+        """Return the error with what to do at its end.
+
+        Examples
+        --------
+        >>> print(InputError("delays", "must be >= 1", "0").with_advice("give larger ones"))
+        delays must be >= 1, got 0; give larger ones
+        """
+        if self.value:
+            return InputError(self.argument, self.rule, f"{self.value}; {advice}")
+        return InputError(self.argument, f"{self.rule}; {advice}")

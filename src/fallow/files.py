@@ -8,6 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fallow.errors import InputError
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that whoever looks finds all of it or the one before, even after a crash."""
@@ -31,15 +33,15 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return what is in a file; a ValueError if that cannot be read, or is no file."""
+    """Return what is in a file; an InputError if that cannot be read, or is no file."""
     try:
         if not path.is_file():  # a pipe would never end
-            raise ValueError("it must be a file, got something else")
+            raise InputError("it", "must be a file", "something else")
         return path.read_bytes()
     except OSError as error:
-        raise ValueError(f"it must be a file that can be read, got {error.strerror}") from None
+        raise InputError("it", "must be a file that can be read", f"{error.strerror}") from None
     except MemoryError:
-        raise ValueError("it must fit into memory, got a larger file") from None
+        raise InputError("it", "must fit into memory", "a larger file") from None
 
 
 def set_aside(path: Path) -> Path:
@@ -55,21 +57,21 @@ def seal(content: bytes) -> bytes:
 
 
 def unseal(content: bytes) -> bytes:
-    """Return what was sealed; a ValueError if it was damaged since."""
+    """Return what was sealed; an InputError if it was damaged since."""
     inner = content[:-32]
     if seal(inner) != content:
-        raise ValueError("digest must fit the content, got a damaged file")
+        raise InputError("digest", "must fit the content", "a damaged file")
     return inner
 
 
 def parse_json(content: bytes | str) -> Any:
-    """Return the values of a JSON document; a ValueError if it is none, or has NaN or infinity."""
+    """Return the values of a JSON document; an InputError if it is none, or has NaN or infinity."""
     try:
         return json.loads(content, parse_constant=_refuse)
     except RecursionError:
-        raise ValueError("it must be JSON, got lists in lists without end") from None
-    except ValueError as error:
-        raise ValueError(f"it must be JSON, got {error}") from None
+        raise InputError("it", "must be JSON", "lists in lists without end") from None
+    except ValueError as error:  # of the parser, or of `_refuse`
+        raise InputError("it", "must be JSON", f"{error}") from None
 
 
 def _refuse(constant: str) -> NoReturn:

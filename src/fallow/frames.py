@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
+from fallow.errors import InputError
 from fallow.extras import needed_by
 
 if TYPE_CHECKING:
@@ -38,20 +39,20 @@ def parquet(rows: DataFrame, note: str = "") -> bytes:
 
 
 def read_note(content: bytes) -> str:
-    """Return the note of a file that `parquet` made; a ValueError if it is none."""
+    """Return the note of a file that `parquet` made; an InputError if it is none."""
     with needed_by("a file of rows"):
         import polars
 
     try:
         return polars.read_parquet_metadata(BytesIO(content))["note"]
     except KeyError:
-        raise ValueError("note must be in a Parquet file, got none") from None
+        raise InputError("note", "must be in a Parquet file", "none") from None
     except (Exception, polars.exceptions.PanicException) as error:
-        raise ValueError(f"it must be a Parquet file, got {error}") from None
+        raise InputError("it", "must be a Parquet file", f"{error}") from None
 
 
 def read_parquet(content: bytes, rows: int) -> DataFrame:
-    """Return the rows of a Parquet file; a ValueError if it is none, or has not so many.
+    """Return the rows of a Parquet file; an InputError if it is none, or has not so many.
 
     The number of rows is checked before any is in memory.
     """
@@ -63,5 +64,5 @@ def read_parquet(content: bytes, rows: int) -> DataFrame:
         if found == rows:
             return polars.read_parquet(BytesIO(content))
     except (Exception, polars.exceptions.PanicException) as error:
-        raise ValueError(f"it must be a Parquet file, got {error}") from None
-    raise ValueError(f"rows must be {rows:,}, got {found:,}")
+        raise InputError("it", "must be a Parquet file", f"{error}") from None
+    raise InputError("rows", f"must be {rows:,}", f"{found:,}")

@@ -18,6 +18,7 @@ from fallow import checks
 from fallow import decay as decays
 from fallow.arrays import FloatArray, IntArray
 from fallow.decay import DecayOrValues
+from fallow.errors import InputError
 from fallow.rules import Rules
 from fallow.text import counted
 from fallow.toml import MAX_BYTES, inline, parse_toml, read_toml
@@ -109,8 +110,8 @@ class Instance:
         checks.shares("baselines", rested, lambda arm: f"for arm {arm}")
         waits = checks.whole_numbers("delays", delays, minimum=1, maximum=checks.MAX_VALUES)
         if len(waits) != len(rested):
-            raise ValueError(
-                f"delays must be one for each arm, got {len(waits)} for {len(rested)} baselines"
+            raise InputError(
+                "delays", "must be one for each arm", f"{len(waits)} for {len(rested)} baselines"
             )
         longest = max(waits)
         checks.table_size(len(rested), longest + 1)
@@ -188,8 +189,8 @@ class Instance:
         _, document = read_toml(path)
         try:
             return cls._from_document(document)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+        except InputError as error:
+            raise error.at(path) from error
 
     def save(self, path: str | Path) -> None:
         """Write the instance to a TOML file that `Instance.load` reads back exactly.
@@ -244,7 +245,7 @@ class Instance:
             return cls(document["means"], names)
         for key in ("baselines", "delays", "decay"):
             if key not in document:
-                raise ValueError(f"{key} must be given, or a table of means instead")
+                raise InputError(key, "must be given, or a table of means instead")
         return cls.b2dep(
             document["baselines"],
             document["delays"],
@@ -300,27 +301,27 @@ def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     if names is None:
         return tuple(str(arm) for arm in range(arms))
     if isinstance(names, str | Mapping | Set) or not isinstance(names, Iterable):
-        raise ValueError(f"names must be a list of strings, got {checks.short(names)}")
+        raise InputError("names", "must be a list of strings", checks.short(names))
     checked = tuple(islice(names, arms + 1))
     if len(checked) != arms:
         found = len(checked) if len(checked) <= arms else "more"
-        raise ValueError(f"names must be one for each arm, got {found} for {arms} arms")
+        raise InputError("names", "must be one for each arm", f"{found} for {arms} arms")
     seen = set[str]()
     for arm, name in enumerate(checked):
         if not isinstance(name, str):
-            raise ValueError(f"names must be strings, got {checks.short(name)} for arm {arm}")
+            raise InputError("names", "must be strings", f"{checks.short(name)} for arm {arm}")
         checks.text("names", name, longest=checks.MAX_NAME)
         if any("\ud800" <= character <= "\udfff" for character in name):
-            raise ValueError(f"names must have no lone surrogates, got {name!r} for arm {arm}")
+            raise InputError("names", "must have no lone surrogates", f"{name!r} for arm {arm}")
         if name in seen:
-            raise ValueError(f"names must differ, got {name!r} twice")
+            raise InputError("names", "must differ", f"{name!r} twice")
         seen.add(name)
     return checked
 
 
 def _checked_rules(rules: Rules | None, names: Sequence[str]) -> Rules:
     if rules is not None and not isinstance(rules, Rules):
-        raise ValueError(f"rules must be a fallow.Rules, got {checks.short(rules)}")
+        raise InputError("rules", "must be a fallow.Rules", checks.short(rules))
     if rules is None:
         return Rules()
     rules.check_clock("rounds")

@@ -11,6 +11,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 
 LEVEL = 0.975
 """The quantile at the upper end of a 95 % interval."""
@@ -107,7 +108,7 @@ def estimate(values: FloatArray) -> Estimate:
         array = np.array(None)
     if array.ndim == 0 or array.size == 0 or array.dtype.kind not in "iuf":
         rule = "numbers, one or an equally long row for each run, at least one"
-        raise ValueError(f"values must be {rule}, got {checks.short(values)}")
+        raise InputError("values", f"must be {rule}", checks.short(values))
     return moments(array).estimate()
 
 

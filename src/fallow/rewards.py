@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fallow import checks, user_code
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 
 Law = Callable[[FloatArray, np.random.Generator], npt.ArrayLike]
 """A user's own law: from means and a generator to as many rewards.
@@ -118,9 +119,10 @@ def are_drawn_one_by_one(rewards: Rewards) -> bool:
 def check_rewards(argument: str, rewards: Rewards, own: str = "of means and generator") -> None:
     """Check that rewards are a known name or a function; `own` says what that is."""
     if not callable(rewards) and not (isinstance(rewards, str) and rewards in NAMES):
-        raise ValueError(
-            f"{argument} must be one of {', '.join(NAMES)}, or a function {own}, got "
-            f"{checks.short(rewards)}{checks.suggestion(rewards, NAMES)}"
+        raise InputError(
+            argument,
+            f"must be one of {', '.join(NAMES)}, or a function {own}",
+            f"{checks.short(rewards)}{checks.suggestion(rewards, NAMES)}",
         )
 
 
@@ -128,9 +130,7 @@ def check_concentration(argument: str, value: float) -> float:
     """Return the concentration of beta rewards as a float within its limits."""
     least, most = CONCENTRATIONS
     if not least <= checks.positive(argument, value) <= most:
-        raise ValueError(
-            f"{argument} must be from {least:g} to {most:g}, got {checks.short(value)}"
-        )
+        raise InputError(argument, f"must be from {least:g} to {most:g}", checks.short(value))
     return float(value)
 
 
@@ -157,9 +157,10 @@ def _one_by_one(name: str, draw: Callable[[float, int], FloatArray]) -> Draws:
         if mean in (0.0, 1.0):
             return mean * count  # rewards in [0, 1] with this mean are certain
         if count >= MAX_DRAWS:
-            raise ValueError(
-                f"plays must be at most {MAX_DRAWS:,} with rewards {name!r}, which are drawn one "
-                f"by one, got {count + 1:,}; use rewards 'bernoulli'"
+            raise InputError(
+                "plays",
+                f"must be at most {MAX_DRAWS:,} with rewards {name!r}, which are drawn one by one",
+                f"{count + 1:,}; use rewards 'bernoulli'",
             )
         if count > SLOW_DRAWS and not has_warned:
             has_warned = True
@@ -193,7 +194,7 @@ def _checked(name: str, drawn: npt.ArrayLike, mean: float, count: int) -> FloatA
     what = f"rewards drawn by {name}"
     rewards = checks.numbers(what, drawn, dimensions=1)
     if len(rewards) != count:
-        raise ValueError(f"{what} must be one for each mean, got {len(rewards)} for {count} means")
+        raise InputError(what, "must be one for each mean", f"{len(rewards)} for {count} means")
     checks.shares(what, rewards, lambda _: f"for a mean of {mean}")
     return rewards
 
@@ -206,4 +207,4 @@ def try_rewards(argument: str, rewards: Rewards) -> None:
             drawn.many(mean, 3)
     except (Exception, SystemExit) as error:
         rule = "draw a reward in [0, 1] for each mean"
-        raise ValueError(f"{argument} must {rule}, got {user_code.describe_error(error)}") from None
+        raise InputError(argument, f"must {rule}", user_code.describe_error(error)) from None

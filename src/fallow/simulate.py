@@ -8,6 +8,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.bandits import CUT, Runs, Table
 from fallow.protocol import Block, CompiledLearner, Learner, Outcome, has_compiled_loop
@@ -94,7 +95,7 @@ def simulate(
     1000
     """
     if not isinstance(instance, Instance):
-        raise ValueError(f"instance must be an Instance, got {checks.short(instance)}")
+        raise InputError("instance", "must be an Instance", checks.short(instance))
     check_learner("learner", learner)
     rounds = checked_horizon("horizon", horizon)
     check_rewards("rewards", rewards)
@@ -107,7 +108,7 @@ def simulate(
     if keep_rewards:
         checks.at_most("horizon", rounds, MAX_KEPT, "with keep_rewards")
         if kept is not None:
-            raise ValueError("checkpoints must be None with keep_rewards, got some")
+            raise InputError("checkpoints", "must be None with keep_rewards", "some")
         _play_rounds(instance, learner, rounds, draws(rewards, generator, concentration), recorder)
     elif (
         has_compiled_loop(learner) and learner.pending is None and not are_drawn_one_by_one(rewards)
@@ -200,12 +201,12 @@ def _play_rounds(
 def checked_block(block: Block, arms: int) -> Block:
     """Return what a learner asks for as a block of Python integers within their limits."""
     if not hasattr(block, "arms") or not hasattr(block, "plays"):
-        raise ValueError(f"ask must return a Block, got {checks.short(block)}")
+        raise InputError("ask", "must return a Block", checks.short(block))
     plays = checks.whole_number("plays of the learner's block", block.plays, minimum=1)
     cycle = checks.whole_numbers("arms of the learner's block", block.arms, minimum=0)
     if max(cycle) >= arms:
-        raise ValueError(
-            f"arms of the learner's block must be from 0 to {arms - 1}, got {max(cycle)}"
+        raise InputError(
+            "arms of the learner's block", f"must be from 0 to {arms - 1}", f"{max(cycle)}"
         )
     return Block(tuple(cycle), plays)
 
@@ -221,8 +222,8 @@ def _play_compiled(
     """Play a learner by its compiled loop, a full log of runs at a time."""
     arms, rested = instance.means.shape
     if learner.arms != arms:
-        raise ValueError(
-            f"learner must have as many arms as the instance, {arms}, got {learner.arms}"
+        raise InputError(
+            "learner", f"must have as many arms as the instance, {arms}", f"{learner.arms}"
         )
     table = Table(instance.means, np.full(arms, -rested), np.zeros(2, np.int64))
     log = Runs(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
@@ -240,7 +241,7 @@ def check_learner(what: str, learner: Learner) -> None:
     for method in ("ask", "tell"):
         if isinstance(learner, type) or not callable(getattr(learner, method, None)):
             rule = "a learner, with methods ask and tell"
-            raise ValueError(f"{what} must be {rule}, got {checks.short(learner)}")
+            raise InputError(what, f"must be {rule}", checks.short(learner))
 
 
 def checked_horizon(argument: str, horizon: int) -> int:
@@ -252,8 +253,9 @@ def checked_checkpoints(checkpoints: Sequence[int] | IntArray, horizon: int) -> 
     """Return rounds that increase up to at most the horizon."""
     rounds = np.array(checks.whole_numbers("checkpoints", checkpoints, minimum=0))
     if (np.diff(rounds) <= 0).any() or rounds[-1] > horizon:
-        raise ValueError(
-            f"checkpoints must increase up to at most the horizon, {horizon}, "
-            f"got {checks.short(rounds.tolist())}"
+        raise InputError(
+            "checkpoints",
+            f"must increase up to at most the horizon, {horizon}",
+            checks.short(rounds.tolist()),
         )
     return rounds

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 
 MAX_BYTES = 2**26
 """Largest file, 64 MiB, which takes a minute to read."""
@@ -20,18 +21,25 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
     ------
     OSError
         If the file cannot be opened.
-    ValueError
+    InputError
         If it is no TOML, too large or too deep.
     """
     try:
         with Path(path).open("rb") as file:
-            return parse_toml(file.read(MAX_BYTES + 1))
-    except ValueError as error:
-        raise ValueError(f"{path} must be a TOML file: {error}") from None
+            return _parse(file.read(MAX_BYTES + 1))
+    except ValueError as error:  # of the check, the decoder or the parser
+        raise InputError(f"{path}", f"must be a TOML file: {error}") from None
 
 
 def parse_toml(content: bytes) -> tuple[str, dict[str, Any]]:
-    """Return TOML as text, and the document that it holds; a ValueError as for a file."""
+    """Return TOML as text, and the document that it holds; an InputError as for a file."""
+    try:
+        return _parse(content)
+    except ValueError as error:
+        raise InputError("text", f"must be TOML: {error}") from None
+
+
+def _parse(content: bytes) -> tuple[str, dict[str, Any]]:
     checks.at_most("its size in bytes", len(content), MAX_BYTES)
     text = content.decode().replace("\r\n", "\n")
     return text, _read(text)
@@ -56,21 +64,23 @@ def inline(value: Any) -> str:
 
 
 def _read(text: str) -> dict[str, Any]:
-    too_deep = f"lists and tables must be at most {MAX_DEPTH} within each other, got more"
+    too_deep = InputError(
+        "lists and tables", f"must be at most {MAX_DEPTH} within each other", "more"
+    )
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # of int()
-        raise ValueError("a whole number must have at most 4,300 digits, got more") from None
+        raise InputError("a whole number", "must have at most 4,300 digits", "more") from None
     except RecursionError:
-        raise ValueError(too_deep) from None
+        raise too_deep from None
     level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
         level = [inner for each in level for inner in _within(each)]
         if not level:
             return document
-    raise ValueError(too_deep)
+    raise too_deep
 
 
 def _within(value: dict[str, Any] | list[Any]) -> list[Any]:

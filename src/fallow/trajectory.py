@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fallow import checks
 from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.kernels.ledger import Cycles
 from fallow.planners.cycle import Plan
@@ -106,8 +107,8 @@ class Trajectory(ABC):
         start, stop = self._window(start, stop)
         drawn = self._whole().drawn
         if not len(drawn):
-            raise ValueError(
-                "rewards must have been kept to be told, got none; simulate with keep_rewards=True"
+            raise InputError(
+                "rewards", "must have been kept to be told", "none; simulate with keep_rewards=True"
             )
         return drawn[start:stop]
 
@@ -168,7 +169,7 @@ class Trajectory(ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If the file is no trajectory's; the error names the array, the rule and the value.
         """
         arrays = read_arrays(Path(path))
@@ -234,8 +235,8 @@ class Trajectory(ABC):
     def _check_rounds(self, at: Rounds | None) -> IntArray:
         rounds = np.asarray(self.horizon if at is None else at)
         if rounds.dtype.kind not in "iu" or (rounds < 0).any() or (rounds > self.horizon).any():
-            raise ValueError(
-                f"at must be whole rounds from 0 to {self.horizon}, got {checks.short(at)}"
+            raise InputError(
+                "at", f"must be whole rounds from 0 to {self.horizon}", checks.short(at)
             )
         return rounds.astype(np.int64)
 
@@ -259,8 +260,10 @@ def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatA
     if isinstance(reference, Trajectory):
         try:
             return reference.expected_reward(rounds)
-        except ValueError as error:
-            raise ValueError(f"reference must have played the rounds asked for: {error}") from None
+        except InputError as error:
+            raise InputError(
+                "reference", f"must have played the rounds asked for: {error}"
+            ) from None
     gain = reference.gain if isinstance(reference, Plan) else checks.number("reference", reference)
     return rounds * np.float64(gain)
 
@@ -326,18 +329,20 @@ class SampledTrajectory(Trajectory):
         return self.rounds[self.rounds > 0] if self.rounds[-1] > 0 else self.rounds
 
     def _whole(self) -> RunTrajectory:
-        raise ValueError(
-            "a trajectory must be kept whole to tell pulls and rewards, got totals at checkpoints; "
-            "simulate without checkpoints"
+        raise InputError(
+            "a trajectory",
+            "must be kept whole to tell pulls and rewards",
+            "totals at checkpoints; simulate without checkpoints",
         )
 
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
         places = np.minimum(np.searchsorted(self.rounds, rounds), len(self.rounds) - 1)
         missing = np.atleast_1d(rounds)[np.atleast_1d(self.rounds[places] != rounds)]
         if missing.size:
-            raise ValueError(
-                f"at must be among the checkpoints of the simulation, got {missing[0]}; "
-                "add it to them, or simulate without checkpoints"
+            raise InputError(
+                "at",
+                "must be among the checkpoints of the simulation",
+                f"{missing[0]}; add it to them, or simulate without checkpoints",
             )
         return self.reward_totals[places], self.switch_totals[places]
 

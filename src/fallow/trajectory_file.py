@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.files import write_whole
 from fallow.instance import Instance
 
@@ -51,7 +52,7 @@ def read_arrays(path: Path) -> Arrays:
 
     Raises
     ------
-    ValueError
+    InputError
         If the file is damaged or no trajectory; the error names the array, the rule and the value.
     """
     content = BytesIO(path.read_bytes())
@@ -59,11 +60,11 @@ def read_arrays(path: Path) -> Arrays:
         with zipfile.ZipFile(content) as archive:
             arrays = _read(archive)
         return _checked_runs(arrays) if "means" in arrays else _checked_samples(arrays)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    except InputError as error:
+        raise error.at(path) from None
     except Exception as error:  # a damaged archive raises errors of many kinds
-        raise ValueError(
-            f"{path} must be a trajectory's file, got a damaged one: {error}"
+        raise InputError(
+            f"{path}", "must be a trajectory's file", f"a damaged one: {error}"
         ) from None
 
 
@@ -77,7 +78,7 @@ def decode_names(content: npt.NDArray[np.uint8]) -> tuple[str, ...]:
     try:
         return tuple(json.loads(content.tobytes()))
     except (ValueError, TypeError, RecursionError):
-        raise ValueError("names must be a list in JSON, got something else") from None
+        raise InputError("names", "must be a list in JSON", "something else") from None
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
@@ -91,7 +92,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
             arrays[name] = _read_array(name, file, member.file_size)
     found = int(arrays.pop("format"))
     if found != FORMAT:
-        raise ValueError(f"format must be {FORMAT}, which is read here, got {found}")
+        raise InputError("format", f"must be {FORMAT}, which is read here", f"{found}")
     return arrays
 
 
@@ -99,21 +100,22 @@ def _read_array(name: str, file: IO[bytes], size: int) -> npt.NDArray[Any]:
     """Return an array whose header says what the size of its member does."""
     version = npy.read_magic(file)
     if version not in HEADERS:
-        raise ValueError(f"{name} must be in version 1 or 2 of the NPY format, got {version}")
+        raise InputError(name, "must be in version 1 or 2 of the NPY format", f"{version}")
     shape, by_columns, dtype = HEADERS[version](file)
     wanted = np.dtype(DTYPES.get(name, "int64"))
     dimensions = DIMENSIONS.get(name, 1)
     if dtype != wanted or len(shape) != dimensions or by_columns:
-        raise ValueError(
-            f"{name} must be of {wanted} in {dimensions} dimensions by rows, got {dtype} in "
-            f"{len(shape)}"
+        raise InputError(
+            name,
+            f"must be of {wanted} in {dimensions} dimensions by rows",
+            f"{dtype} in {len(shape)}",
         )
     expected = wanted.itemsize * math.prod(shape)
     if expected > min(size, MAX_BYTES):
-        raise ValueError(f"{name} must hold at most {min(size, MAX_BYTES):,} bytes, got {shape}")
+        raise InputError(name, f"must hold at most {min(size, MAX_BYTES):,} bytes", f"{shape}")
     content = file.read(expected + 1)
     if len(content) != expected:
-        raise ValueError(f"{name} must end with its last number, got too few bytes, or too many")
+        raise InputError(name, "must end with its last number", "too few bytes, or too many")
     return np.frombuffer(content, wanted).reshape(shape).copy()
 
 
@@ -124,14 +126,14 @@ def _checked_runs(arrays: Arrays) -> Arrays:
     _rising("starts", arrays["starts"], 0, len(arrays["arms"]))
     for place, end in ((0, 0), (-1, len(arrays["arms"]))):
         if arrays["starts"][place] != end:
-            raise ValueError(f"starts[{place}] must be {end}, got {arrays['starts'][place]}")
+            raise InputError(f"starts[{place}]", f"must be {end}", f"{arrays['starts'][place]}")
     _in_range("numbers", arrays["numbers"], 0, cycles - 1)
     _in_range("pulls", arrays["pulls"], 1, checks.LARGEST)
     _same_length(arrays, ("numbers", "pulls"))
     checks.whole_number("the sum of pulls", int(arrays["pulls"].sum(dtype=float)), minimum=1)
     drawn = arrays["drawn"]
     if drawn.size not in (0, arrays["pulls"].sum()):
-        raise ValueError(f"drawn must be one a round, or none, got {drawn.size:,}")
+        raise InputError("drawn", "must be one a round, or none", f"{drawn.size:,}")
     checks.shares("drawn", drawn, lambda place: f"in round {place + 1}")
     return {**arrays, "means": means}
 
@@ -143,26 +145,26 @@ def _checked_samples(arrays: Arrays) -> Arrays:
     for name in ("rewards", "switches"):
         _in_range(name, arrays[name], 0, arrays["rounds"] * (1 + 1e-9))
         if (np.diff(arrays[name]) < 0).any():
-            raise ValueError(f"{name} must never fall, got {checks.short(arrays[name].tolist())}")
+            raise InputError(name, "must never fall", checks.short(arrays[name].tolist()))
     return arrays
 
 
 def _in_range(name: str, values: npt.NDArray[Any], low: int, high: Any) -> None:
     if not values.size:
-        raise ValueError(f"{name} must hold at least one number, got none")
+        raise InputError(name, "must hold at least one number", "none")
     wrong = values[~((values >= low) & (values <= high))]
     if wrong.size:
         most = checks.short(high) if isinstance(high, int) else "its round"
-        raise ValueError(f"{name} must be from {low} to {most}, got {wrong[0]}")
+        raise InputError(name, f"must be from {low} to {most}", f"{wrong[0]}")
 
 
 def _rising(name: str, values: npt.NDArray[Any], low: int, high: int) -> None:
     _in_range(name, values, low, high)
     if (np.diff(values) <= 0).any():
-        raise ValueError(f"{name} must rise, got {checks.short(values.tolist())}")
+        raise InputError(name, "must rise", checks.short(values.tolist()))
 
 
 def _same_length(arrays: Arrays, names: Sequence[str]) -> None:
     lengths = [len(arrays[name]) for name in names]
     if len(set(lengths)) > 1:
-        raise ValueError(f"{', '.join(names)} must be equally long, got {lengths}")
+        raise InputError(f"{', '.join(names)}", "must be equally long", f"{lengths}")

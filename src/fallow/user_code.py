@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 
 Sources = Mapping[str, Mapping[str, bytes]]
 """By folder, the files of its modules that were loaded, by their paths in it."""
@@ -37,19 +38,19 @@ def load(name: str, folder: Path) -> Any:
 
     Raises
     ------
-    ValueError
+    InputError
         Says what is wrong with the name, or on which line of which file the import fails.
     """
     module_name, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), attribute)):
-        raise ValueError(f"a name must be like module:Name, got {name!r}")
+        raise InputError("a name", "must be like module:Name", f"{name!r}")
     module = _import(module_name, folder.resolve())
     if not hasattr(module, attribute):
         hint = checks.suggestion(attribute, vars(module))
-        raise ValueError(f"module {module_name} must define {attribute}, got no such name{hint}")
+        raise InputError(f"module {module_name}", f"must define {attribute}", f"no such name{hint}")
     if not callable(getattr(module, attribute)):
         found = checks.short(getattr(module, attribute))
-        raise ValueError(f"{name} must be a class or a function, got {found}")
+        raise InputError(name, "must be a class or a function", found)
     _loaded[name], _folders[name] = getattr(module, attribute), folder.resolve()
     return _loaded[name]
 
@@ -57,9 +58,10 @@ def load(name: str, folder: Path) -> Any:
 def find(name: str) -> Any:
     """Return what was loaded under a name; nothing is imported."""
     if name not in _loaded:
-        raise ValueError(
-            f"{name} must be loaded before it is used, since that runs its code; on the command "
-            "line, say --allow-imports"
+        raise InputError(
+            name,
+            "must be loaded before it is used, since that runs its code; on the command line, "
+            "say --allow-imports",
         )
     return _loaded[name]
 
@@ -184,18 +186,20 @@ def _import(name: str, folder: Path) -> ModuleType:
         module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
-            raise ValueError(f"module {name} needs another: {describe_error(error)}") from None
-        raise ValueError(
-            f"module {name} must be in {folder} or on the Python path, got no such module"
+            rule = f"needs another: {describe_error(error)}"
+            raise InputError(f"module {name}", rule) from None
+        raise InputError(
+            f"module {name}", f"must be in {folder} or on the Python path", "no such module"
         ) from None
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module {name} must be importable: {describe_error(error)}") from None
+        raise InputError(f"module {name}", f"must be importable: {describe_error(error)}") from None
     _read.update(_contents(files))
     for loaded, file in files.items():
         other = getattr(sys.modules.get(loaded), "__file__", None)
         if loaded in sys.modules and (other is None or Path(other).resolve() != file.resolve()):
-            raise ValueError(
-                f"module {loaded} must not share its name with another, got {other or 'one'} "
-                f"loaded before {file}; rename that"
+            raise InputError(
+                f"module {loaded}",
+                "must not share its name with another",
+                f"{other or 'one'} loaded before {file}; rename that",
             )
     return module

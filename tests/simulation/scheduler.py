@@ -36,7 +36,7 @@ class Scheduler:
 
     def new_loop(self) -> Loop:
         """Return the loop of a new process."""
-        loop = Loop(self)
+        loop = Loop(self)  # type: ignore[abstract]  # files and sockets are not simulated
         self._loops.append(loop)
         return loop
 
@@ -122,7 +122,7 @@ class Loop(asyncio.AbstractEventLoop):
         self.ready.append(handle)
         return handle
 
-    call_soon_threadsafe = call_soon
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None

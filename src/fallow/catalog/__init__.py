@@ -38,6 +38,7 @@ from fallow.catalog.siblings import (
     trick_csbog,
     trick_og,
 )
+from fallow.errors import InputError
 from fallow.instance import Instance
 
 __all__ = [
@@ -147,5 +148,5 @@ def find_entry(name: str) -> Callable[..., Instance]:
 def _made(entry: Callable[..., Instance], parameters: Mapping[str, object]) -> Instance:
     made: object = entry(**parameters)
     if not isinstance(made, Instance):
-        raise ValueError(f"{entry.__name__} must return an Instance, got {checks.short(made)}")
+        raise InputError(f"{entry.__name__}", "must return an Instance", checks.short(made))
     return made

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fallow.errors import InputError
 from fallow.planners.past_pulls import arm_named
 
 
@@ -20,7 +21,7 @@ def read_arms(source: str, arms: Mapping[str, int]) -> list[int | None]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where} must be UTF-8, got {error.reason} at {error.start}") from None
+        raise InputError(where, "must be UTF-8", f"{error.reason} at {error.start}") from None
     rows = list(_rows(where, text))
     column, columns = 0, 1
     if rows and "arm" in rows[0][1] and (len(rows[0][1]) > 1 or "arm" not in arms):
@@ -29,9 +30,11 @@ def read_arms(source: str, arms: Mapping[str, int]) -> list[int | None]:
     pulls: list[int | None] = []
     for line, row in rows:
         if len(row) != columns:
-            raise ValueError(
-                f"{where}, line {line}: each line must be a name alone, or have the columns of a "
-                f"first line that names one of them arm, got {len(row)} columns"
+            raise InputError(
+                f"{where}, line {line}: each line",
+                "must be a name alone, or have the columns of a first line that names one of "
+                "them arm",
+                f"{len(row)} columns",
             )
         name = row[column]
         pulls.append(arm_named(f"{where}, line {line}: a pull", name, arms) if name else None)
@@ -46,4 +49,6 @@ def _rows(where: str, text: str) -> Iterator[tuple[int, list[str]]]:
             if row:
                 yield reader.line_num, row
     except csv.Error as error:
-        raise ValueError(f"{where}, line {reader.line_num}: it must be CSV, got {error}") from None
+        raise InputError(
+            f"{where}, line {reader.line_num}: it", "must be CSV", f"{error}"
+        ) from None

@@ -13,6 +13,7 @@ from fallow import catalog, checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import ParametersArgument, catalog_instance
 from fallow.cli.terminal import print_line
+from fallow.errors import InputError
 
 
 @app.command("catalog")
@@ -24,7 +25,7 @@ def catalog_command(
     """List the built-in instances, or write one as TOML."""
     with user_mistakes():
         if name is None and output is not None:
-            raise ValueError("--output must follow the name of an instance, got none")
+            raise InputError("--output", "must follow the name of an instance", "none")
         if name is None:
             _print_catalog()
             return
@@ -33,7 +34,7 @@ def catalog_command(
         if output is None:
             print(model.to_toml(), end="")
         elif output.exists():
-            raise ValueError(f"--output must be a new file, got {output}, which exists")
+            raise InputError("--output", "must be a new file", f"{output}, which exists")
         else:
             model.save(output)
             print_line(f"{name} written to {output}")

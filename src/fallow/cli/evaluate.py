@@ -35,6 +35,7 @@ from fallow.cli.logs import (
 )
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_error, print_line
+from fallow.errors import InputError
 from fallow.files import parse_json, read_whole
 from fallow.logs import CannotSay, Value, value
 from fallow.logs.words import gain_in_words, round_in_words
@@ -117,24 +118,24 @@ def _cycle(plan: str, arms: Mapping[str, int]) -> list[int]:
         return _best_plan(Path(plan), arms)
     cycle = [arm for arm in read_arms(plan, arms) if arm is not None]
     if not cycle:
-        raise ValueError(f"{plan} must have at least one arm, got none")
+        raise InputError(f"{plan}", "must have at least one arm", "none")
     return cycle
 
 
 def _best_plan(path: Path, arms: Mapping[str, int]) -> list[int]:
     """Return the plan of `fallow fit --json`, or the one with the best gain of `fallow plan`."""
-    rule = f"{path} must be JSON of `fallow plan --json` or `fallow fit --json`"
+    rule = "must be JSON of `fallow plan --json` or `fallow fit --json`"
     try:
         content = parse_json(read_whole(path))
-    except ValueError as error:
-        raise ValueError(f"{rule}: {error}") from None
+    except InputError as error:
+        raise InputError(str(path), f"{rule}: {error}") from None
     try:
         plans = [content["plan"]] if "plan" in content else content["plans"]
         names = list(max(plans, key=lambda each: each["gain"])["names"])
     except (ValueError, LookupError, TypeError):
         names = []
     if not names:
-        raise ValueError(f"{rule}, got JSON without a plan")
+        raise InputError(str(path), rule, "JSON without a plan")
     return [arm_named(f"{path}: a name", name, arms) for name in names]
 
 

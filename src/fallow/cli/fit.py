@@ -34,6 +34,7 @@ from fallow.cli.logs import (
     value_document,
 )
 from fallow.cli.tables import print_table
+from fallow.errors import InputError
 from fallow.extras import check_extras
 from fallow.files import write_whole
 from fallow.logs import CannotSay, Fit, Value, fit, plan_and_value, rest_matters
@@ -146,7 +147,7 @@ def _check_file(option: str, path: Path | None, kinds: tuple[str, ...]) -> None:
     if path is not None:
         checks.one_of(f"the ending of {option}", path.suffix.removeprefix("."), kinds)
         if not path.parent.is_dir():
-            raise ValueError(f"{option} must be in a folder that exists, got {path}")
+            raise InputError(option, "must be in a folder that exists", f"{path}")
 
 
 def _plan(log: Log, fitted: Fit, round_length: float | None) -> tuple[Plan, Value | CannotSay]:

@@ -9,6 +9,7 @@ from typing import Annotated, get_type_hints
 import typer
 
 from fallow import Instance, catalog, checks
+from fallow.errors import InputError
 from fallow.toml import MAX_BYTES
 from fallow.user_code import is_user_code, load
 
@@ -39,23 +40,25 @@ def read_source(source: str, parameters: Sequence[str]) -> Instance | Callable[[
     from_input = source == "-"
     if not from_input and not Path(source).exists():
         hint = checks.suggestion(source, catalog.ENTRIES)
-        raise ValueError(f"INSTANCE must be a TOML file or a catalog name, got {source!r}{hint}")
+        raise InputError("INSTANCE", "must be a TOML file or a catalog name", f"{source!r}{hint}")
     if parameters:
-        raise ValueError(f"parameters must follow a catalog name, got {parameters[0]!r} for a file")
+        raise InputError(
+            "parameters", "must follow a catalog name", f"{parameters[0]!r} for a file"
+        )
     return _instance_from_input() if from_input else Instance.load(source)
 
 
 def _instance_from_input() -> Instance:
     content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    rule = "standard input must be an instance as TOML"
+    where, rule = "standard input", "must be an instance as TOML"
     if not content.strip():
-        raise ValueError(f"{rule}, got nothing")
+        raise InputError(where, rule, "nothing")
     if content.lstrip().startswith(b"{"):
-        raise ValueError(f"{rule}, got JSON; leave out --json")
+        raise InputError(where, rule, "JSON; leave out --json")
     try:
         return Instance.from_toml(content.decode())
-    except ValueError as error:
-        raise ValueError(f"{rule}: {error}") from None
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(where, f"{rule}: {error}") from None
 
 
 def catalog_instance(name: str, parameters: Sequence[str]) -> Instance:
@@ -70,7 +73,7 @@ def catalog_parameters(name: str, parameters: Sequence[str]) -> dict[str, object
     for parameter in parameters:
         key, value = _parse(parameter, types)
         if key in values:
-            raise ValueError(f"a parameter must be given once, got {key} twice")
+            raise InputError("a parameter", "must be given once", f"{key} twice")
         values[key] = value
     return values
 
@@ -79,7 +82,7 @@ def _parse(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
     """Split key=value and read the value as the type that the catalog's function wants."""
     key, equals, text = parameter.partition("=")
     if not equals:
-        raise ValueError(f"a parameter must be KEY=VALUE, got {parameter!r}")
+        raise InputError("a parameter", "must be KEY=VALUE", f"{parameter!r}")
     readers: dict[object, tuple[Callable[[str], object], str]] = {
         int: (int, "a whole number"),
         float: (_number, "a number"),
@@ -90,7 +93,7 @@ def _parse(parameter: str, types: Mapping[str, object]) -> tuple[str, object]:
     try:
         return key, read(text)
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise ValueError(f"{key} must be {wanted}, got {text!r}") from None
+        raise InputError(key, f"must be {wanted}", f"{text!r}") from None
 
 
 def _number_or_text(text: str) -> int | float | str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fallow import Log, checks
+from fallow.errors import InputError
 from fallow.logs import CannotSay, Value
 from fallow.logs.clock import CLOCKS
 
@@ -74,31 +75,32 @@ RoundLengthOption = Annotated[
     ),
 ]
 
-SPOKEN = {
-    "the column of ": "--",
-    "random=True": "--random",
-    "scale=(low, high)": "--scale LOW,HIGH",
-    "arms=[...]": "--arms",
-    "arms must": "--arms must",
-    "from_start=True": "--from-start",
+OPTIONS = {
     "max_delay": "--max-delay",
     "round_length": "--round-length",
+    "random=True": "--random",
+    **{
+        name: f"--{name}" for name in ("arms", "scale", "effect", "users", "rounds", "runs", "seed")
+    },
+    **{
+        f"the column of {name}": f"--{name}"
+        for name in ("user", "time", "arm", "reward", "propensity", "propensities")
+    },
 }
-"""What the library's errors call otherwise than the command line does."""
+"""The option for an argument of the library, as its errors name it."""
 
 
 @contextmanager
 def options_named() -> Iterator[None]:
-    """Name options in errors of the library where it names its arguments."""
+    """Name the option in an error of the library where it names its argument."""
     try:
         yield
-    except CannotSay:
-        raise
-    except ValueError as error:
-        message = str(error)
-        for argument, option in SPOKEN.items():
-            message = message.replace(argument, option)
-        raise ValueError(message) from None
+    except InputError as error:
+        argument, bracket, place = error.argument.partition("[")  # propensities[3]
+        if argument not in OPTIONS:
+            raise
+        option = f"{OPTIONS[argument]}{bracket}{place}"
+        raise InputError(option, error.rule, error.value) from error
 
 
 def read_log(
@@ -115,7 +117,7 @@ def read_log(
 ) -> Log:
     """Return the log in a file, with options as they were typed."""
     if str(path) == "-":
-        raise ValueError("LOG must be a file, got -; write standard input to one first")
+        raise InputError("LOG", "must be a file", "-; write standard input to one first")
     checks.one_of("--clock", clock, CLOCKS)
     chances = _names(propensities)
     with options_named():
@@ -149,7 +151,7 @@ def number(option: str, text: str | None, clock: str) -> float | None:
         given = float(text)
     except ValueError:
         unit = "rounds" if clock == "rounds" else "seconds if times are dates, else of their unit"
-        raise ValueError(f"{option} must be a number of {unit}, got {text!r}") from None
+        raise InputError(option, f"must be a number of {unit}", f"{text!r}") from None
     return int(given) if given.is_integer() else given
 
 
@@ -157,7 +159,7 @@ def _ends(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError:
-        raise ValueError(f"--scale must be two numbers such as 1,5, got {text!r}") from None
+        raise InputError("--scale", "must be two numbers such as 1,5", f"{text!r}") from None
     return low, high
 
 

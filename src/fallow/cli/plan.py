@@ -19,6 +19,7 @@ from fallow.cli.app import app, user_mistakes
 from fallow.cli.instances import InstanceArgument, ParametersArgument, read_instance
 from fallow.cli.schedule import plan_rounds
 from fallow.drawing.colours import colour_of, ink_on
+from fallow.errors import InputError
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
 from fallow.planners.groups import EFFORT
@@ -62,17 +63,17 @@ def plan_command(
     """Plan an instance with every planner and compare them, or plan the next rounds."""
     with user_mistakes():
         if instance == since == "-":
-            raise ValueError("--since must be a file where INSTANCE is -, got - for both")
+            raise InputError("--since", "must be a file where INSTANCE is -", "- for both")
         model = read_instance(instance, parameters or [])
         checks.whole_number("--max-states", max_states, minimum=0)
         if rounds is not None:
             if method is not None:
-                raise ValueError(f"--method must be left out with --rounds, got {method!r}")
+                raise InputError("--method", "must be left out with --rounds", f"{method!r}")
             plan_rounds(model, rounds, since, max_states, as_csv, as_json)
             return
         if since is not None or as_csv:
             option = "--csv" if since is None else "--since"
-            raise ValueError(f"{option} must come with --rounds, got it without")
+            raise InputError(option, "must come with --rounds", "it without")
         checks.whole_number("--effort", effort, minimum=0)
         if method is not None:
             checks.one_of("--method", method, METHODS)

@@ -10,6 +10,7 @@ import typer
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.run import AllowImportsOption
 from fallow.cli.tables import print_table
+from fallow.errors import InputError
 from fallow.text import visible
 
 
@@ -31,9 +32,11 @@ def replay_command(
         if point not in spec.points:
             points = ", ".join(map(str, spec.points))
             allowed = "left out" if spec.sweep is None else f"one of {points}"
-            raise ValueError(f"--point must be {allowed}, got {'none' if point is None else point}")
+            raise InputError(
+                "--point", f"must be {allowed}", f"{'none' if point is None else point}"
+            )
         if not 0 <= run < spec.runs:
-            raise ValueError(f"RUN must be from 0 to {spec.runs - 1}, got {run}")
+            raise InputError("RUN", f"must be from 0 to {spec.runs - 1}", f"{run}")
         point = spec.points[spec.points.index(point)]  # a whole number where the spec has one
         try:
             result = spec.at(point).study().play(run)

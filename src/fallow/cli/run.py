@@ -12,6 +12,7 @@ from fallow import checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_error, print_line
+from fallow.errors import InputError
 from fallow.extras import check_extras
 from fallow.text import visible
 
@@ -57,7 +58,7 @@ def run_command(
         from fallow.studies.workers import cluster_workers, local_workers
 
         if cluster is not None and workers is not None:
-            raise ValueError("--workers must not be given with --cluster, which has its own")
+            raise InputError("--workers", "must not be given with --cluster, which has its own")
         if workers is not None:
             checks.whole_number("--workers", workers, minimum=1)
         specs = load_specs(files, allow_imports)
@@ -77,14 +78,15 @@ def load_specs(files: Sequence[Path], allow_imports: bool = False) -> dict[Path,
     names = [file.stem for file in files]
     for file in files:
         if file.stem.startswith("."):  # "...toml" would give its results the name ".."
-            raise ValueError(
-                "FILE must have a name without a dot in front, as its results get a folder of that "
-                f"name, got {str(file)!r}; rename it"
+            raise InputError(
+                "FILE",
+                "must have a name without a dot in front, as its results get a folder of that name",
+                f"{str(file)!r}; rename it",
             )
     specs = {file: load_spec(file, allow_imports) for file in files}
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"FILE must have different names, got {name} twice")
+            raise InputError("FILE", "must have different names", f"{name} twice")
     return specs
 
 

@@ -12,6 +12,7 @@ from fallow import Instance, Schedule, checks
 from fallow.cli.arm_files import read_arms
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_line
+from fallow.errors import InputError
 from fallow.planners.past_pulls import arms_by_name
 from fallow.planners.schedule import MAX_ROUNDS
 
@@ -24,7 +25,7 @@ def plan_rounds(
     """Print the schedule of so many rounds after the pulls in a file, or from rested."""
     checks.whole_number("--rounds", rounds, minimum=1, maximum=MAX_ROUNDS)
     if as_csv and as_json:
-        raise ValueError("--csv must be left out with --json, got both")
+        raise InputError("--csv", "must be left out with --json", "both")
     pulls = None if since is None else read_arms(since, arms_by_name(instance))
     with Console(stderr=True).status("planning (a first run also compiles)"):
         found = fallow.schedule(instance, rounds, since=pulls, max_states=max_states)

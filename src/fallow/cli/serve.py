@@ -9,6 +9,7 @@ import typer
 from fallow import checks
 from fallow.cli.app import app, user_mistakes
 from fallow.cli.terminal import print_line
+from fallow.errors import InputError
 
 PORT = 8321
 
@@ -46,9 +47,10 @@ def serve_command(
         place = Place(host, port, cert, key)
         if not demo and (store is None or token_file is None):
             missing = "--token-file" if store is not None else "--store"
-            raise ValueError(
-                f"--store and --token-file must be given, or --demo, got no {missing}; "
-                f"for tokens, {HOW}"
+            raise InputError(
+                "--store and --token-file",
+                "must be given, or --demo",
+                f"no {missing}; for tokens, {HOW}",
             )
         fragment = ""
         if token_file is not None:
@@ -63,4 +65,4 @@ def serve_command(
         try:
             serve(open_store(store or "memory:", durable), tokens, place, say, demo)
         except StoreError as error:
-            raise ValueError(str(error)) from error
+            raise OSError(str(error)) from error

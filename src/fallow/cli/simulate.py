@@ -19,6 +19,7 @@ from fallow.cli.instances import (
 )
 from fallow.cli.tables import print_table
 from fallow.cli.terminal import print_line
+from fallow.errors import InputError
 from fallow.extras import check_extras
 from fallow.files import write_whole
 from fallow.frames import parquet
@@ -37,7 +38,7 @@ from fallow.rewards import (
 from fallow.studies import Result, replicate
 from fallow.studies.study import Family
 from fallow.text import visible
-from fallow.user_code import describe_error, is_user_code, load
+from fallow.user_code import describe_error, is_user_code, load, sources
 
 Summary = dict[str, Estimate]
 """What a learner has come to at the horizon, by measure."""
@@ -78,15 +79,15 @@ def simulate_command(
             _load_own(name)
             find_learner(name, "--learner")
         if len(set(names)) < len(names):
-            raise ValueError(f"--learner must name each learner once, got {', '.join(names)}")
+            raise InputError("--learner", "must name each learner once", f"{', '.join(names)}")
         _load_own(rewards)
         law = find_rewards(rewards, "--rewards")
         try_rewards("--rewards", law)
         if concentration is None:
             concentration = CONCENTRATION
         elif rewards != "beta":
-            raise ValueError(
-                f"--concentration must come with --rewards beta, got --rewards {rewards}"
+            raise InputError(
+                "--concentration", "must come with --rewards beta", f"--rewards {rewards}"
             )
         checks.positive("--concentration", concentration)
         checks.whole_number("--runs", runs, minimum=1)
@@ -148,9 +149,10 @@ def _play(
                 on_runs=bar.advance,
             )
         except (Exception, SystemExit) as error:
-            if not hasattr(error, "__notes__"):  # not from a run
+            is_from_run = hasattr(error, "__notes__")
+            if not is_from_run or not (isinstance(error, InputError) or sources()):
                 raise
-            raise ValueError(f"a run failed: {describe_error(error)}") from None
+            raise InputError("a run", f"failed: {describe_error(error)}") from error
 
 
 def _summarize(result: Result, name: str, switching_cost: float) -> Summary:
@@ -240,5 +242,5 @@ def _whole(option: str, text: str) -> int:
     except (InvalidOperation, ValueError, OverflowError):
         whole = None
     if whole is None or whole < 1:
-        raise ValueError(f"{option} must be a whole number >= 1 such as 1e6, got {text!r}")
+        raise InputError(option, "must be a whole number >= 1 such as 1e6", f"{text!r}")
     return whole

@@ -1,6 +1,7 @@
 """Lines on the terminal: users' text is shown as it is, and no terminal fails at it or obeys it."""
 
 import sys
+import traceback
 from io import TextIOWrapper
 
 from fallow.text import visible
@@ -14,6 +15,13 @@ def print_line(text: str) -> None:
 def print_error(message: str) -> None:
     """Print a line on standard error."""
     print(f"fallow: {visible(message)}", file=sys.stderr)
+
+
+def print_traceback(error: Exception) -> None:
+    """Print where an error came from on standard error."""
+    for part in traceback.format_exception(error):
+        for line in part.splitlines():
+            print(visible(line), file=sys.stderr)
 
 
 def replace_unprintable() -> None:

@@ -13,7 +13,7 @@ from fallow.explore.model import Explored
 from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, own_delays
 from fallow.planners import Plan, beam, ghost, greedy, optimal, plan
-from fallow.planners.feasible import StuckError
+from fallow.planners.feasible import RulesConflict, StuckError
 from fallow.planners.optimal import within_reach
 
 QUICK_STATES = 5_000
@@ -31,7 +31,7 @@ def answer(explored: Explored, settings: Settings) -> Answer:
     conflict = None
     try:
         plans = _plans(instance, settings.thorough)
-    except ValueError as error:  # of rules that cannot all be kept; all else has been checked
+    except (RulesConflict, StuckError) as error:
         conflict = str(error)
     best = plans.get("best")
     return Answer(

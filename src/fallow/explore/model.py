@@ -11,6 +11,7 @@ import numpy as np
 
 from fallow import checks, decay
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.explore.messages import MOST_DELAY, Settings
 from fallow.instance import Instance
 from fallow.rules import Rule, Rules
@@ -130,15 +131,16 @@ class Explored:
         of_arms = {"levels": settings.levels, "delays": settings.delays}
         for key, values in of_arms.items():
             if values is not None and len(values) != arms:
-                raise ValueError(f"{key} must be one for each arm, got {len(values)} for {arms}")
+                raise InputError(key, "must be one for each arm", f"{len(values)} for {arms}")
         for key, value in (("delays", settings.delays), ("decay", settings.decay)):
             if (value is None) != (self.model is None):
                 needed = "left out for a table of means" if self.model is None else "given"
-                raise ValueError(f"{key} must be {needed}, got {checks.short(value)}")
+                raise InputError(key, f"must be {needed}", checks.short(value))
         if len(settings.rules) != len(self.switches):
-            raise ValueError(
-                f"rules must be on or off, one for each of {len(self.switches)}, "
-                f"got {len(settings.rules)}"
+            raise InputError(
+                "rules",
+                f"must be on or off, one for each of {len(self.switches)}",
+                f"{len(settings.rules)}",
             )
 
 

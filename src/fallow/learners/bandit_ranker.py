@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.protocol import Block, Outcome
@@ -74,7 +75,7 @@ class BanditRanker(CheckedLearner):
         if budget is not None:
             budget = checks.whole_number("budget", budget, minimum=0)
         if not isinstance(frugal, bool):
-            raise ValueError(f"frugal must be true or false, got {checks.short(frugal)}")
+            raise InputError("frugal", "must be true or false", checks.short(frugal))
         self.max_delay, self.budget, self.frugal = max_delay, budget, frugal
         self.groups = [list(range(self.arms))]
         self.active = list(range(self.arms))
@@ -91,17 +92,18 @@ class BanditRanker(CheckedLearner):
         restored.whole_number("progress.pulls", self.pulls, least=0)
         restored.rewards("progress.", self.samples, self.sums, (self.arms,), "samples")
         if not all(type(group) is list and group for group in self.groups):
-            raise ValueError(f"progress.groups must be lists of arms, got {self.groups}")
+            raise InputError("progress.groups", "must be lists of arms", f"{self.groups}")
         ordered = [arm for group in self.groups for arm in group]
         restored.whole_numbers("progress.groups", ordered, self.arms, 0, self.arms - 1)
         if len(set(ordered)) < self.arms:
-            raise ValueError("progress.groups must hold each arm once, got one twice")
+            raise InputError("progress.groups", "must hold each arm once", "one twice")
         if self.active:
             restored.distinct("progress.active", self.active, least=0, most=self.arms - 1)
         if not set(self.unresolved) <= set(self.active):
-            raise ValueError(
-                f"progress.active must hold the arms without a place, {self.unresolved}, "
-                f"got {checks.short(self.active)}"
+            raise InputError(
+                "progress.active",
+                f"must hold the arms without a place, {self.unresolved}",
+                checks.short(self.active),
             )
         least = min(len(self.active), 1)
         restored.whole_number("progress._left", self._left, least, most=len(self.active))

@@ -7,6 +7,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.learners import restored
 from fallow.protocol import Block, Outcome
 
@@ -80,10 +81,10 @@ class Cells:
         most = np.minimum(pulled, self.counts[:, -1] + restored.SLACK)
         if (self.first_counts > most).any() or self.counts[~pulled].any():
             rule = "at most 1 and those of the last column for arms that were pulled, 0 for others"
-            raise ValueError(f"{field}first_counts must be {rule}, got {self.first_counts}")
+            raise InputError(f"{field}first_counts", f"must be {rule}", f"{self.first_counts}")
         if any(-width < last < 0 for last in self._last):
             rule = f"{-width} before an arm's first pull"
-            raise ValueError(f"{field}_last must be {rule}, got {checks.short(self._last)}")
+            raise InputError(f"{field}_last", f"must be {rule}", checks.short(self._last))
 
     @property
     def arms(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.learners import restored
 from fallow.learners.codec import SavedLearner
 from fallow.protocol import Block, Outcome
@@ -71,12 +72,12 @@ class CheckedLearner(SavedLearner, ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If the block is not the one asked for or the outcome cannot be its own; the learner is
             then as it was.
         """
         if self._pending is None or block != self._pending:
-            raise ValueError(f"block must be the one asked for, {self._pending}, got {block}")
+            raise InputError("block", f"must be the one asked for, {self._pending}", f"{block}")
         _check_rewards("outcome.first", outcome.first, len(block.arms), largest=1)
         _check_rewards("outcome.rest", outcome.rest, len(block.arms), largest=block.plays - 1)
         self._learn(block, outcome)
@@ -140,15 +141,12 @@ def check_learner_class(
     What is offered is given where the class asks for it, so it must not be among the options.
     """
     if not (isinstance(cls, type) and issubclass(cls, CheckedLearner)):
-        raise ValueError(
-            f"{argument} must be a class of learners that extends CheckedLearner, "
-            f"got {checks.short(cls)}"
+        raise InputError(
+            argument, "must be a class of learners that extends CheckedLearner", checks.short(cls)
         )
     given = accepted(cls, dict.fromkeys([needs, *offers]))
     if needs not in given:
-        raise ValueError(
-            f"{argument} must be a learner with an argument {needs}, got {cls.__name__}"
-        )
+        raise InputError(argument, f"must be a learner with an argument {needs}", f"{cls.__name__}")
     checks.arguments(cls.__name__, cls, options, supplied=given)
 
 
@@ -166,13 +164,14 @@ def _check_rewards(argument: str, rewards: Sequence[float], positions: int, larg
         return  # as the simulator tells them; what follows says what is wrong
     numbers = checks.numbers(argument, rewards, dimensions=1)
     if len(numbers) != positions:
-        raise ValueError(
-            f"{argument} must have one number for each of the block's {positions} arms, "
-            f"got {len(numbers)}"
+        raise InputError(
+            argument,
+            f"must have one number for each of the block's {positions} arms",
+            f"{len(numbers)}",
         )
     # A sum of rewards may carry a rounding error.
     wrong = np.flatnonzero(~((numbers >= -1e-9) & (numbers <= largest * (1 + 1e-9))))
     if wrong.size:
-        raise ValueError(
-            f"{argument} must lie in [0, {largest}], got {numbers[wrong[0]]} at position {wrong[0]}"
+        raise InputError(
+            argument, f"must lie in [0, {largest}]", f"{numbers[wrong[0]]} at position {wrong[0]}"
         )

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.kernels.bandits import Statistics
 from fallow.learners.cell_rewards import Cells
 from fallow.learners.policy_rewards import PolicyRewards
@@ -54,7 +55,7 @@ class SavedLearner:
         for name, parameter in signature(type(self)).parameters.items():
             if not hasattr(self, name):
                 cls = type(self).__name__
-                raise ValueError(f"{cls} must keep its argument {name} as an attribute, got none")
+                raise InputError(f"{cls}", f"must keep its argument {name} as an attribute", "none")
             value = getattr(self, name)
             parameters.update(value if parameter.kind is parameter.VAR_KEYWORD else {name: value})
         return parameters
@@ -113,18 +114,20 @@ class SavedLearner:
         """
         _check_state(state)
         if state["learner"] != _name(cls):
-            raise ValueError(f"state must be of a {_name(cls)}, got {state['learner']!r}")
+            raise InputError("state", f"must be of a {_name(cls)}", f"{state['learner']!r}")
         parameters = decode("parameters", state["parameters"])
         _check_parameters(cls, parameters)
         try:
             learner = cls(**parameters)
         except TypeError as error:
-            raise ValueError(f"parameters must be arguments of {_name(cls)}: {error}") from None
+            raise InputError("parameters", f"must be arguments of {_name(cls)}: {error}") from None
         fresh = _attributes(learner)
         progress = decode("progress", state["progress"])
         for name in signature(cls).parameters:
             if name in progress:
-                raise ValueError(f"progress must not hold {name}, an argument that never changes")
+                raise InputError(
+                    "progress", f"must not hold {name}, an argument that never changes"
+                )
         _check_members("progress", fresh, {**fresh, **progress})
         vars(learner).update(progress)
         learner._check_progress()
@@ -164,7 +167,7 @@ def encode(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decode(field: str, values: Any) -> dict[str, Any]:
-    """Return what `encode` made this of; a ValueError if it cannot have made it.
+    """Return what `encode` made this of; an InputError if it cannot have made it.
 
     Examples
     --------
@@ -172,7 +175,7 @@ def decode(field: str, values: Any) -> dict[str, Any]:
     {'cycle': [1, (0.5, None)]}
     """
     if type(values) is not dict or not all(type(name) is str for name in values):
-        raise ValueError(f"{field} must be a dict of names, got {checks.short(values)}")
+        raise InputError(field, "must be a dict of names", checks.short(values))
     decoded = {}
     for name, value in values.items():
         place = f"{field}.{name}"
@@ -181,10 +184,12 @@ def decode(field: str, values: Any) -> dict[str, Any]:
             as_written = _text(_encode(place, decoded[name])) == _text(value)
         except MISFITS:
             as_written = False
-        except ValueError as error:
-            raise ValueError(f"{place}: {error}") from None
+        except InputError as error:
+            raise error.at(place) from None
+        except ValueError as error:  # of base64 or numpy
+            raise InputError(place, "must be as it was saved", str(error)) from None
         if not as_written:
-            raise ValueError(f"{place} must be as it was saved, got {checks.short(value)}")
+            raise InputError(place, "must be as it was saved", checks.short(value))
     return decoded
 
 
@@ -208,7 +213,7 @@ def _encode(field: str, value: Any) -> Any:
         return {"array": [value.dtype.name, list(value.shape), value.ravel().tolist()]}
     if isinstance(value, np.random.Generator) and type(value.bit_generator) is np.random.PCG64:
         return {"generator": value.bit_generator.state}
-    raise ValueError(f"{field} must be of a kind that can be saved, got {checks.short(value)}")
+    raise InputError(field, "must be of a kind that can be saved", checks.short(value))
 
 
 def _decode(value: Any) -> Any:
@@ -247,10 +252,10 @@ def _members(instance: Any) -> dict[str, Any]:
 
 def _check_state(state: Any) -> None:
     if not isinstance(state, Mapping):
-        raise ValueError(f"state must be a mapping, got {checks.short(state)}")
+        raise InputError("state", "must be a mapping", checks.short(state))
     if type(state.get("format")) is not int or state["format"] != FORMAT:
         found = checks.short(state.get("format"))
-        raise ValueError(f"state must have format {FORMAT}, which is read here, got {found}")
+        raise InputError("state", f"must have format {FORMAT}, which is read here", f"{found}")
     checks.keys("state", state, ("format", "learner", "parameters", "progress"))
 
 
@@ -276,11 +281,12 @@ def _check_alike(field: str, fresh: Any, value: Any) -> None:
         return
     if type(value) is not type(fresh):
         name = type(fresh).__name__
-        raise ValueError(f"{field} must be of type {name}, got {checks.short(value)}")
+        raise InputError(field, f"must be of type {name}", checks.short(value))
     if isinstance(value, np.ndarray) and (value.dtype, value.ndim) != (fresh.dtype, fresh.ndim):
-        raise ValueError(
-            f"{field} must be of {fresh.dtype} in {fresh.ndim} dimensions, got {value.dtype} in "
-            f"{value.ndim}"
+        raise InputError(
+            field,
+            f"must be of {fresh.dtype} in {fresh.ndim} dimensions",
+            f"{value.dtype} in {value.ndim}",
         )
     if type(value) in CLASSES.values():
         _check_members(field, _members(fresh), _members(value))
@@ -303,9 +309,10 @@ def _find_class(name: Any) -> type[SavedLearner]:
     home = sys.modules.get(module or __package__)
     found = None if home is None else vars(home).get(class_name)
     if not (isinstance(found, type) and issubclass(found, SavedLearner)) or found is SavedLearner:
-        raise ValueError(
-            "the learner of a state must be a class of fallow.learners, or of a module that was "
-            f"imported first, got {name!r}"
+        raise InputError(
+            "the learner of a state",
+            "must be a class of fallow.learners, or of a module that was imported first",
+            f"{name!r}",
         )
     return found
 
@@ -316,5 +323,5 @@ def _name(cls: type) -> str:
     if vars(sys.modules[__package__]).get(name) is cls:
         return name
     if cls.__qualname__ != name:
-        raise ValueError(f"{cls.__qualname__} must be a class of its module to be saved")
+        raise InputError(f"{cls.__qualname__}", "must be a class of its module to be saved")
     return f"{cls.__module__}:{name}"

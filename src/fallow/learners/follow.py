@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.planners.cycle import Plan
@@ -22,10 +23,10 @@ class Follow(CheckedLearner):
 
     def __init__(self, plan: Plan) -> None:
         if not isinstance(plan, Plan):
-            raise ValueError(f"plan must be a Plan, as planners return, got {checks.short(plan)}")
+            raise InputError("plan", "must be a Plan, as planners return", checks.short(plan))
         cycle = tuple(checks.whole_numbers("plan.cycle", plan.cycle, minimum=0))
         if type(plan.names) is not tuple or len(plan.names) != len(cycle):
-            raise ValueError(f"plan.names must be one a pull, got {checks.short(plan.names)}")
+            raise InputError("plan.names", "must be one a pull", checks.short(plan.names))
         for name in plan.names:
             checks.text("plan.names", name, longest=checks.MAX_NAME)
         checks.not_negative("plan.gain", plan.gain)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.kernels.lookahead import best_sequence, draw
 from fallow.learners import restored
 from fallow.learners.cell_rewards import delay_bound
@@ -67,17 +68,19 @@ class Lookahead(FixedLearner):
             depth = 3 if self.arms**3 <= QUICK else 1
         self.depth = checks.whole_number("depth", depth, minimum=1, maximum=MAX_DEPTH)
         if self.arms**self.depth > MAX_SEQUENCES:
-            raise ValueError(
-                f"depth must leave at most {MAX_SEQUENCES:,} sequences of arms, got {self.depth} "
-                f"for {self.arms:,} arms; look less far ahead"
+            raise InputError(
+                "depth",
+                f"must leave at most {MAX_SEQUENCES:,} sequences of arms",
+                f"{self.depth} for {self.arms:,} arms; look less far ahead",
             )
         self.length_scale = checks.number("length_scale", length_scale, minimum=LEAST)
         self.noise = checks.number("noise", noise, minimum=LEAST)
         width = self.max_delay + 1
         if self.arms * width**2 > MAX_COVARIANCES:
-            raise ValueError(
-                f"max_delay must leave at most {MAX_COVARIANCES:,} covariances of delays, got "
-                f"{checks.count(self.max_delay)} for {self.arms:,} arms; give a shorter one"
+            raise InputError(
+                "max_delay",
+                f"must leave at most {MAX_COVARIANCES:,} covariances of delays",
+                f"{checks.count(self.max_delay)} for {self.arms:,} arms; give a shorter one",
             )
         steps = np.subtract.outer(np.arange(width), np.arange(width)) / self.length_scale
         self._means = np.zeros((self.arms, width))

@@ -6,6 +6,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.protocol import Block, Outcome
 
 
@@ -45,7 +46,7 @@ class PolicyLearner:
     def tell(self, block: Block, outcome: Outcome) -> None:  # noqa: ARG002, the policy is fixed
         """Move on to the next delays."""
         if self.pending is None or block != self.pending:
-            raise ValueError(f"block must be the one asked for, {self.pending}, got {block}")
+            raise InputError("block", f"must be the one asked for, {self.pending}", f"{block}")
         self.pending = None
         self.delays = age(self.delays, block.arms[0], self.max_delay)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.learners import restored
 from fallow.protocol import Block, Outcome
 
@@ -14,14 +15,15 @@ from fallow.protocol import Block, Outcome
 def checked_order(order: Sequence[int] | IntArray) -> tuple[int, ...]:
     """Return the arms from the largest baseline to the smallest, each of them once."""
     if not isinstance(order, Sequence | np.ndarray) or isinstance(order, str):
-        raise ValueError(
-            "order must list the arms from the largest baseline to the smallest, such as "
-            f"instance.order, got {checks.short(order)}"
+        raise InputError(
+            "order",
+            "must list the arms from the largest baseline to the smallest, such as instance.order",
+            checks.short(order),
         )
     ranked = tuple(checks.whole_numbers("order", order, minimum=0))
     if sorted(ranked) != list(range(len(ranked))):
-        raise ValueError(
-            f"order must hold each arm from 0 to {len(ranked) - 1} once, got {checks.short(ranked)}"
+        raise InputError(
+            "order", f"must hold each arm from 0 to {len(ranked) - 1} once", checks.short(ranked)
         )
     return ranked
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fallow import checks, learners, user_code
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.learners import (
     KLUCB,
@@ -88,11 +89,11 @@ def _check_options(
     """Check that options for the inner learner are not for the outer one, and not told anyway."""
     if not isinstance(options, Mapping):
         rule = f"a table of parameters of {inner.__name__}"
-        raise ValueError(f"options must be {rule}, got {checks.short(options)}")
+        raise InputError("options", f"must be {rule}", checks.short(options))
     for name in options:
         checks.text("a name in options", name, longest=checks.MAX_NAME)
         if name in signature(outer).parameters or name in facts:
-            raise ValueError(f"options must not hold {name}, which {inner.__name__} is given")
+            raise InputError("options", f"must not hold {name}, which {inner.__name__} is given")
 
 
 def _exported() -> dict[str, type[CheckedLearner]]:
@@ -154,9 +155,10 @@ def find_learner(name: str, what: str = "a learner") -> Callable[..., Learner]:
         return make
     if not isinstance(name, str) or name not in LEARNERS:
         known, hint = ", ".join(LEARNERS), checks.suggestion(name, LEARNERS)
-        raise ValueError(
-            f"{what} must be one of {known}, or a class of your own as module:Name, got "
-            f"{checks.short(name)}{hint}"
+        raise InputError(
+            what,
+            f"must be one of {known}, or a class of your own as module:Name",
+            f"{checks.short(name)}{hint}",
         )
     return LEARNERS[name]
 
@@ -244,7 +246,7 @@ def learner_factory(
         learner = make(**facts, **given)
         for method in ("ask", "tell"):
             if not callable(getattr(learner, method, None)):
-                raise ValueError(f"{name} must have a method {method}, got {type(learner)}")
+                raise InputError(name, f"must have a method {method}", f"{type(learner)}")
         return learner
 
     return build

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.protocol import Block
 
 SLACK = 1e-6
@@ -19,9 +20,10 @@ SLACK = 1e-6
 def whole_number(field: str, value: Any, least: int, most: int = checks.LARGEST) -> None:
     """Check an integer."""
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(
-            f"{field} must be a whole number from {least} to {checks.count(most)}, "
-            f"got {checks.short(value)}"
+        raise InputError(
+            field,
+            f"must be a whole number from {least} to {checks.count(most)}",
+            checks.short(value),
         )
 
 
@@ -37,10 +39,10 @@ def whole_numbers(
 def distinct(field: str, values: Sequence[Any], least: int, most: int) -> None:
     """Check integers that rise, at least one."""
     if not values:
-        raise ValueError(f"{field} must hold at least one number, got none")
+        raise InputError(field, "must hold at least one number", "none")
     whole_numbers(field, values, len(values), least, most)
     if any(now >= after for now, after in pairwise(values)):
-        raise ValueError(f"{field} must rise, got {checks.short(values)}")
+        raise InputError(field, "must rise", checks.short(values))
 
 
 def numbers(field: str, values: Any, shape: tuple[int, ...], least: float, most: float) -> None:
@@ -48,7 +50,7 @@ def numbers(field: str, values: Any, shape: tuple[int, ...], least: float, most:
     array = _array(field, values, shape)
     if array.size and not (array.min() >= least and array.max() <= most):  # also for NaN
         wrong = array[~((array >= least) & (array <= most))].flat[0]
-        raise ValueError(f"{field} must lie in [{least:g}, {most:g}], got {wrong}")
+        raise InputError(field, f"must lie in [{least:g}, {most:g}]", f"{wrong}")
 
 
 def rewards(
@@ -65,13 +67,13 @@ def rewards(
     else:
         numbers(f"{field}{counted_as}", counts, shape, least=0, most=checks.LARGEST)
         if whole and (counts != np.floor(counts)).any():
-            raise ValueError(f"{field}{counted_as} must be whole, got {checks.short(counts)}")
+            raise InputError(f"{field}{counted_as}", "must be whole", checks.short(counts))
     counted = np.asarray(counts, np.float64)
     summed = _array(f"{field}sums", sums, shape)
     slack = SLACK * (1 + counted)
     if not ((summed >= -slack) & (summed <= counted + slack)).all():
         rule = "sums of rewards in [0, 1], as many as were counted"
-        raise ValueError(f"{field}sums must be {rule}, got {checks.short(sums)}")
+        raise InputError(f"{field}sums", f"must be {rule}", checks.short(sums))
 
 
 def last_pulls(field: str, last: Sequence[Any], arms: int, width: int, rounds: int) -> None:
@@ -82,7 +84,7 @@ def last_pulls(field: str, last: Sequence[Any], arms: int, width: int, rounds: i
 def block(field: str, value: Any, arms: int | None) -> None:
     """Check a block of arms, numbers below `arms` where that is known."""
     if type(value) is not Block or type(value.arms) is not tuple or not value.arms:
-        raise ValueError(f"{field} must be a block of arms, got {checks.short(value)}")
+        raise InputError(field, "must be a block of arms", checks.short(value))
     most = checks.LARGEST if arms is None else arms - 1
     whole_numbers(f"{field}.arms", value.arms, len(value.arms), least=0, most=most)
     whole_number(f"{field}.plays", value.plays, least=1)
@@ -91,7 +93,7 @@ def block(field: str, value: Any, arms: int | None) -> None:
 def equal(field: str, value: object, expected: object) -> None:
     """Check a value that follows from others, of the same types too."""
     if repr(value) != repr(expected):
-        raise ValueError(f"{field} must be {checks.short(expected)}, got {checks.short(value)}")
+        raise InputError(field, f"must be {checks.short(expected)}", checks.short(value))
 
 
 def _array(field: str, values: Any, shape: tuple[int, ...]) -> Any:
@@ -100,12 +102,12 @@ def _array(field: str, values: Any, shape: tuple[int, ...]) -> Any:
         _check_length(field, values, *shape)
         for place, value in enumerate(values):
             if type(value) is not float:
-                raise ValueError(f"{field}[{place}] must be a float, got {checks.short(value)}")
+                raise InputError(f"{field}[{place}]", "must be a float", checks.short(value))
     elif values.shape != shape:
-        raise ValueError(f"{field} must have the shape {shape}, got {values.shape}")
+        raise InputError(field, f"must have the shape {shape}", f"{values.shape}")
     return np.asarray(values)
 
 
 def _check_length(field: str, values: Sequence[Any], length: int) -> None:
     if len(values) != length:
-        raise ValueError(f"{field} must hold {length} values, got {len(values)}")
+        raise InputError(field, f"must hold {length} values", f"{len(values)}")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.confidence import upper_bounds
 from fallow.learners.cell_learner import CellLearner, tilted
@@ -25,9 +26,10 @@ def _check_reach(arms: int, max_delay: int | None) -> None:
         largest = Instance.blocking([1] * arms, [max(max_delay, 1)] * arms)
         if within_reach(largest, MAX_STATES):
             return
-    raise ValueError(
-        f"planner 'optimal' must come with a max_delay that leaves at most {MAX_STATES:,} delay "
-        f"vectors, got {max_delay} for {arms} arms; use 'auto'"
+    raise InputError(
+        "planner 'optimal'",
+        f"must come with a max_delay that leaves at most {MAX_STATES:,} delay vectors",
+        f"{max_delay} for {arms} arms; use 'auto'",
     )
 
 

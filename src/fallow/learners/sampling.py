@@ -2,6 +2,8 @@
 
 from functools import lru_cache
 
+from fallow.errors import InputError
+
 MAX_PULLS = 2**24
 """Pulls that it may take to sample every arm at every delay once."""
 
@@ -10,9 +12,10 @@ def check_pulls(arms: int, max_delay: int) -> None:
     """Check that every arm can be sampled at every delay in a reasonable time."""
     pulls = (max_delay + 1) * (arms + max_delay + 1)
     if pulls > MAX_PULLS:
-        raise ValueError(
-            f"max_delay must leave at most {MAX_PULLS:,} pulls to sample every arm at every delay "
-            f"once, got {max_delay:,} for {arms:,} arms"
+        raise InputError(
+            "max_delay",
+            f"must leave at most {MAX_PULLS:,} pulls to sample every arm at every delay once",
+            f"{max_delay:,} for {arms:,} arms",
         )
 
 

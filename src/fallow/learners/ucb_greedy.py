@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.learners import restored
 from fallow.learners.checked_learner import CheckedLearner
 from fallow.protocol import Block, Outcome
@@ -39,8 +40,8 @@ class UCBGreedy(CheckedLearner):
         self.arms = checks.arms(arms)
         self.delays = checks.whole_numbers("delays", delays, minimum=0)
         if len(self.delays) != self.arms:
-            raise ValueError(
-                f"delays must be one for each arm, got {len(self.delays)} for {self.arms} arms"
+            raise InputError(
+                "delays", "must be one for each arm", f"{len(self.delays)} for {self.arms} arms"
             )
         self.exploration = checks.positive("exploration", exploration)
         self._rounds = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fallow.errors import InputError
 from fallow.live.events import CANCEL, DECISION, DEFAULT, FEEDBACK, Event
 from fallow.live.settings import Settings
 from fallow.logs.log import Log
@@ -27,7 +28,7 @@ def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, 
         elif event.kind == CANCEL:
             shown.pop(ref, None)
     if not shown:
-        raise ValueError("a log must have decisions that were shown, got none yet")
+        raise InputError("a log", "must have decisions that were shown", "none yet")
     user, times, arm, reward, propensity = zip(*shown.values(), strict=True)
     return Log(
         user=user,

@@ -13,6 +13,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.beliefs import check_cells
+from fallow.errors import InputError
 from fallow.logs.clock import BINS, CLOCKS, check_max_delay
 from fallow.rules import Rules
 
@@ -24,9 +25,10 @@ MAX_USER = 200
 def check_name(name: object) -> str:
     """Return the name of a campaign, which is part of addresses."""
     if not isinstance(name, str) or NAME.fullmatch(name) is None:
-        raise ValueError(
-            "the name of a campaign must be up to 100 letters, digits, '.', '_' or '-', and begin "
-            f"with a letter or digit, got {checks.short(name)}"
+        raise InputError(
+            "the name of a campaign",
+            "must be up to 100 letters, digits, '.', '_' or '-', and begin with a letter or digit",
+            checks.short(name),
         )
     return name
 
@@ -70,7 +72,7 @@ class Settings:
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if not names or twice is not None:
             found = "none" if twice is None else f"{checks.short(twice)} twice"
-            raise ValueError(f"arms must be at least one, and each once, got {found}")
+            raise InputError("arms", "must be at least one, and each once", found)
         object.__setattr__(self, "arms", tuple(names))
         checks.one_of("clock", self.clock, CLOCKS)
         object.__setattr__(self, "max_delay", check_max_delay(self.clock, self.max_delay))
@@ -81,9 +83,11 @@ class Settings:
             share = checks.share("default_reward", self.default_reward)
             object.__setattr__(self, "default_reward", share)
             if self.wait is None:
-                raise ValueError(
-                    "wait must be given with default_reward, got None; it is the seconds after "
-                    "which a decision without feedback counts as that reward"
+                raise InputError(
+                    "wait",
+                    "must be given with default_reward",
+                    "None; it is the seconds after which a decision without feedback counts as "
+                    "that reward",
                 )
         object.__setattr__(self, "explore", checks.share("explore", self.explore))
         self._check_rules(names)
@@ -106,13 +110,13 @@ class Settings:
     def from_document(cls, document: object) -> Settings:
         """Return the settings that an object of JSON holds."""
         if not isinstance(document, Mapping):
-            raise ValueError(f"a campaign must be an object, got {checks.short(document)}")
+            raise InputError("a campaign", "must be an object", checks.short(document))
         known = [field.name for field in fields(cls)]
         for key in document:
             checks.one_of("a key of a campaign", key, known)
         missing = next((key for key in ("arms", "max_delay") if key not in document), None)
         if missing is not None:
-            raise ValueError(f"a campaign must have {missing}, got none")
+            raise InputError("a campaign", f"must have {missing}", "none")
         given = dict(document)
         rules = given.pop("rules", None)
         return cls(**given, rules=Rules() if rules is None else Rules.from_document(rules))

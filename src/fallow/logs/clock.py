@@ -10,6 +10,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.errors import InputError
 
 CLOCKS = ("rounds", "time")
 MOST_DELAYS = 30
@@ -56,8 +57,8 @@ def time_edges(elapsed: FloatArray, max_delay: float | None) -> FloatArray:
     elapsed = _above_zero(elapsed, np.inf)
     if max_delay is None:
         if not np.isfinite(elapsed).any():
-            raise ValueError(
-                "max_delay must be given, as no user has an arm at two different times, got None"
+            raise InputError(
+                "max_delay", "must be given, as no user has an arm at two different times", "None"
             )
         max_delay = float(np.quantile(elapsed, LONG))
     shorter = elapsed[elapsed < max_delay]

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fallow import checks
 from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.errors import InputError
 
 Values = npt.ArrayLike | Sequence[object]
 NUMBERS = (int, float, np.integer, np.floating)
@@ -69,13 +70,13 @@ class Column(NamedTuple):
 def names_of(argument: str, values: Values) -> Names:
     """Return users or arms that are given as text or whole numbers."""
     column = _column(argument, values)
-    rule = f"{argument} must be all text or all whole numbers"
+    rule = "must be all text or all whole numbers"
     is_text = column.holds(str)
     if not is_text and not column.holds(*NUMBERS):
-        raise ValueError(f"{rule}, got {column.described()}")
+        raise InputError(argument, rule, column.described())
     found = column.values[~column.missing] if column.missing.any() else column.values
     if not is_text and np.any(found % 1 != 0):
-        raise ValueError(f"{rule}, got {found[found % 1 != 0][0]}")
+        raise InputError(argument, rule, f"{found[found % 1 != 0][0]}")
     codes = np.full(column.values.size, -1, np.int32)
     if found.dtype.kind == "O":
         known = list(dict.fromkeys(found.tolist()))
@@ -105,9 +106,10 @@ def times_of(values: Values) -> Times:
     """Return times that are given as numbers or datetimes."""
     column = _column("time", values)
     if not column.holds(*NUMBERS) and not column.holds(*INSTANTS):
-        raise ValueError(
-            f"time must be all numbers or all datetimes, got {column.described()}; "
-            "numpy.array(time, 'datetime64[s]') reads dates like 2026-01-31"
+        raise InputError(
+            "time",
+            "must be all numbers or all datetimes",
+            f"{column.described()}; numpy.array(time, 'datetime64[s]') reads dates like 2026-01-31",
         )
     if column.missing.all():
         return Times(np.full(column.values.size, np.nan), "units of time")
@@ -115,7 +117,7 @@ def times_of(values: Values) -> Times:
     if array.dtype.kind == "O":
         array = _typed(column)
     if array.dtype.kind == "f" and np.isinf(array).any():
-        raise ValueError(f"time must be finite, got {array[np.isinf(array)][0]}")
+        raise InputError("time", "must be finite", f"{array[np.isinf(array)][0]}")
     # The first is taken off before they are floats, which nanoseconds since 1970 do not fit.
     elapsed = array - np.fmin.reduce(array)
     if array.dtype.kind == "M":
@@ -141,13 +143,13 @@ def numbers_of(argument: str, values: Values, dimensions: int = 1) -> FloatArray
     """Return numbers as floats; truth values are 0 and 1."""
     column = _column(argument, values, dimensions)
     if not column.holds(*NUMBERS, *TRUTH):
-        raise ValueError(f"{argument} must be numbers, got {column.described()}")
+        raise InputError(argument, "must be numbers", column.described())
     return column.values.astype(np.float64, copy=False)
 
 
 def _column(argument: str, values: Values, dimensions: int = 1) -> Column:
     if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{argument} must have no mask, got a masked array; fill it with NaN")
+        raise InputError(argument, "must have no mask", "a masked array; fill it with NaN")
     # As objects, or numpy would make text of numbers beside text and numbers of truth values.
     listed = isinstance(values, list | tuple)
     array = np.array(values, dtype=object) if listed else np.asarray(values)
@@ -155,7 +157,7 @@ def _column(argument: str, values: Values, dimensions: int = 1) -> Column:
         array = array.astype(object)
     if array.ndim != dimensions:
         shape = "a list, one entry a row" if dimensions == 1 else "rows of numbers, one an arm"
-        raise ValueError(f"{argument} must be {shape}, got {checks.short(values)}")
+        raise InputError(argument, f"must be {shape}", checks.short(values))
     if array.dtype.kind == "O":
         missing = np.array([each is None or each != each for each in array.flat], bool)
         missing = missing.reshape(array.shape)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.logs.evidence import FEWEST_USERS, NORMAL, Interval
 from fallow.logs.rest import POWER, rest_matters
@@ -101,7 +102,7 @@ def design(
     checks.arms(arms, minimum=2)
     checks.whole_number("max_delay", max_delay, minimum=1)
     if not 0 < checks.number("effect", effect) <= LEVELS[0]:
-        raise ValueError(f"effect must be above 0 and at most {LEVELS[0]}, got {effect}")
+        raise InputError("effect", f"must be above 0 and at most {LEVELS[0]}", f"{effect}")
     checks.whole_number("users", users, minimum=FEWEST_USERS)
     checks.whole_number("runs", runs, minimum=2)
     seeds = np.random.SeedSequence(checks.seed("seed", seed)).generate_state(runs).tolist()

@@ -10,6 +10,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.instance import Instance
 from fallow.intervals import LEVEL
@@ -210,9 +211,10 @@ def fit(log: Log, round_length: float | None = None) -> Fit:
     """
     plain = Evidence(log, weighted=False)
     if not plain.plays.size:
-        raise ValueError(
-            "a log must have plays with a reward and all that came within max_delay before them, "
-            "got none; give a shorter max_delay, or from_start=True if the log has every play"
+        raise InputError(
+            "a log",
+            "must have plays with a reward and all that came within the longest delay before them",
+            "none; give a shorter longest delay, or say that the log has every play from the start",
         )
     as_chosen = Tables.of(plain)
     evidence, tables = plain, as_chosen
@@ -253,13 +255,14 @@ def _times(spans: FloatArray, tables: FloatArray, share: float, in_rounds: bool)
 def length_of_round(log: Log, given: float | None) -> float:
     """Return how long a round lasts, in rounds (1) or elapsed time."""
     if given is not None and log.clock == "rounds":
-        raise ValueError(f"round_length must come with a log by elapsed time, got {given}")
+        raise InputError("round_length", "must come with a log by elapsed time", f"{given}")
     length = log.pace if given is None else checks.positive("round_length", given)
     shortest = log.spans[-1] * len(log.names) / MOST_MEANS
     if length < shortest:
-        raise ValueError(
-            f"round_length must be at least {shortest:.2g}, got {length:g}; give a longer one or "
-            "a shorter max_delay"
+        raise InputError(
+            "round_length",
+            f"must be at least {shortest:.2g}",
+            f"{length:g}; give a longer one, or a shorter longest delay",
         )
     return length
 

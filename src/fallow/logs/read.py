@@ -12,6 +12,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.extras import needed_by
 from fallow.logs.columns import Names, in_order, names_of, numbers_of, times_of
 from fallow.logs.rows import Rows
@@ -40,9 +41,11 @@ def read_rows(
     with needed_by("a log's file"):
         import polars
     if not isinstance(path, str | PathLike):
-        raise ValueError(
-            f"path must be that of a file, got a {type(path).__name__}; give its columns to "
-            "Log(user=..., time=..., arm=..., reward=...) instead"
+        raise InputError(
+            "path",
+            "must be that of a file",
+            f"a {type(path).__name__}; give its columns to Log(user=..., time=..., arm=..., "
+            "reward=...) instead",
         )
     path = Path(path)
     checks.one_of("the ending of a log's file", path.suffix, SUFFIXES)
@@ -57,7 +60,7 @@ def read_rows(
         table = None if propensities is None else _table(frame.select(list(chances)))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"{path} must be a log that can be read, got: {reason}") from None
+        raise InputError(f"{path}", f"must be a log that can be read, got: {reason}") from None
     users = _names("user", frame.drop_in_place("user"))
     arms = _names("arm", frame.drop_in_place("arm"))
     times = times_of(frame.drop_in_place("time").to_numpy())
@@ -85,20 +88,21 @@ def _collect(path: Path, columns: Mapping[str, str]) -> DataFrame:
     schema = lazy.collect_schema()
     header = schema.names()
     if path.suffix == ".csv" and len(header) == 1 and re.search("[;\t|]", header[0]):
-        raise ValueError(f"the separator of {path} must be a comma, got the header {header[0]!r}")
+        raise InputError(f"the separator of {path}", "must be a comma", f"the header {header[0]!r}")
     for argument, name in columns.items():
         checks.one_of(f"the column of {argument}", name, schema)
     if lazy.head(1).collect().is_empty():
-        raise ValueError("a log must have rows, got none")
+        raise InputError("a log", "must have rows", "none")
     wanted = [_column(argument, name, schema[name]) for argument, name in columns.items()]
     time = columns["time"]
     frame = lazy.select(*wanted, no_time=polars.col(time).is_null()).collect(engine="streaming")
     unreadable = frame["time"].is_null() & ~frame.drop_in_place("no_time")
     if unreadable.any():
         value = lazy.select(time).slice(unreadable.arg_max() or 0, 1).collect().item()
-        raise ValueError(
-            "the column of time must hold numbers or dates; write them as 2026-01-31 12:00:00, got "
-            f"{value!r} in {time!r}"
+        raise InputError(
+            "the column of time",
+            "must hold numbers or dates; write them as 2026-01-31 12:00:00",
+            f"{value!r} in {time!r}",
         )
     return frame
 
@@ -110,7 +114,7 @@ def _scan(path: Path, columns: Mapping[str, str]) -> LazyFrame:
         return polars.scan_parquet(path, glob=False)
     with path.open("rb") as file:
         if file.read(len(PARQUET)) == PARQUET:
-            raise ValueError(f"{path} must be {path.suffix}, got Parquet; name it .parquet")
+            raise InputError(f"{path}", f"must be {path.suffix}", "Parquet; name it .parquet")
     scan = polars.scan_csv if path.suffix == ".csv" else polars.scan_ndjson
     guess = scan(path, infer_schema_length=LOOKED_AT).collect_schema()
     better: dict[str, Any] = {}
@@ -152,7 +156,7 @@ def _column(argument: str, name: str, kind: DataType) -> Expr:
     if argument == "propensities" and kind.is_nested():
         return column
     if not (kind.is_numeric() or kind in (polars.Boolean, polars.Null)):
-        raise ValueError(f"{argument} must be a column of numbers, got {name!r} of {kind}")
+        raise InputError(argument, "must be a column of numbers", f"{name!r} of {kind}")
     return column.cast(polars.Float64)
 
 
@@ -187,6 +191,6 @@ def _table(columns: DataFrame) -> FloatArray:
     if isinstance(lists.dtype, polars.List):
         lengths = lists.list.len().drop_nulls().unique().sort().to_list()
         if len(lengths) != 1:
-            raise ValueError(f"propensities must be equally long lists, got lengths {lengths}")
+            raise InputError("propensities", "must be equally long lists", f"lengths {lengths}")
         lists = lists.list.to_array(lengths[0])
     return numbers_of("propensities", lists.to_numpy(), 2)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fallow import checks
 from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.errors import InputError
 from fallow.logs.columns import are_numbers
 
 SLACK = 0.01
@@ -62,16 +63,17 @@ class Rows:
         lengths = {name: len(getattr(self, name)) for name in self._columns()}
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{length:,} of {name}" for name, length in lengths.items())
-            raise ValueError(f"columns must be equally long, got {found}")
+            raise InputError("columns", "must be equally long", found)
         if not self.user.size:
-            raise ValueError("a log must have rows, got none")
+            raise InputError("a log", "must have rows", "none")
 
     def rescale(self, scale: tuple[float, float] | None) -> None:
         """Map rewards to [0, 1]."""
         low, high = (0.0, 1.0) if scale is None else scale
         outside = (self.reward < low) | (self.reward > high)
-        rule = f"reward must lie in [{low:g}, {high:g}]"
-        _check(rule, self.reward, outside, "; give scale=(low, high)")
+        rule = f"must lie in [{low:g}, {high:g}]"
+        advice = "; give their scale, the rewards that stand for 0 and 1"
+        _check("reward", rule, self.reward, outside, advice)
         if scale is not None:
             self.reward = (self.reward - low) / (high - low)
 
@@ -81,8 +83,8 @@ class Rows:
         played = [self.names[code] for code in np.flatnonzero(plays).tolist()]
         names = played if arms is None else arms
         if arms is None and self.propensities is not None and not are_numbers(played):
-            raise ValueError(
-                "arms must be given, in the order of the columns of propensities, got none"
+            raise InputError(
+                "arms", "must be given, in the order of the columns of propensities", "none"
             )
         checks.at_most("arms", len(names), checks.MAX_ARMS)
         for name in names:
@@ -90,9 +92,11 @@ class Rows:
         place = {name: arm for arm, name in enumerate(names)}
         unknown = [name for name in played if name not in place]
         if unknown:
-            raise ValueError(
-                f"arms must hold all that were played, got none called {checks.short(unknown[0])} "
-                f"({len(unknown):,} such){checks.suggestion(unknown[0], names)}"
+            raise InputError(
+                "arms",
+                "must hold all that were played",
+                f"none called {checks.short(unknown[0])} ({len(unknown):,} "
+                f"such){checks.suggestion(unknown[0], names)}",
             )
         codes = [place.get(name, -1) for name in self.names]
         self.arm = np.array([*codes, -1], np.int32)[self.arm]  # the last is for -1, missing
@@ -103,24 +107,26 @@ class Rows:
         chances = self.propensities
         if chances is not None:
             if chances.shape[1] != len(self.names):
-                raise ValueError(
-                    f"propensities must have one column an arm, got {chances.shape[1]:,} for "
-                    f"{len(self.names):,} arms; arms=[...] says which they are"
+                raise InputError(
+                    "propensities",
+                    "must have one column an arm",
+                    f"{chances.shape[1]:,} for {len(self.names):,} arms; give arms in the order of "
+                    "the columns",
                 )
             least, most = chances.min(axis=1), chances.max(axis=1)
-            _check("propensities must lie in [0, 1]", least, least < 0)
+            _check("propensities", "must lie in [0, 1]", least, least < 0)
             total = chances.sum(axis=1)
             wrong = np.abs(total - 1) > SLACK
             percent = "; divide them by 100" if np.median(total) > PERCENT else ""
-            _check("propensities of a row must add up to 1", total, wrong, percent)
-            _check("propensities must lie in [0, 1]", most, most > 1)
+            _check("propensities of a row", "must add up to 1", total, wrong, percent)
+            _check("propensities", "must lie in [0, 1]", most, most > 1)
             self.propensity = np.where(
                 np.isnan(total), total, chances[np.arange(total.size), self.arm]
             )
         if self.propensity is not None:
             chance = self.propensity
             wrong = self._is_play() & ((chance <= 0) | (chance > 1))
-            _check("propensity of the arm played must be above 0 and at most 1", chance, wrong)
+            _check("propensity of the arm played", "must be above 0 and at most 1", chance, wrong)
             self._check_drawn()
 
     def _check_drawn(self) -> None:
@@ -141,10 +147,11 @@ class Rows:
         worst = int(np.abs(off).argmax())
         if abs(off[worst]) > UNLIKELY:
             often = "more" if off[worst] > 0 else "less"
-            raise ValueError(
-                "propensities must be those with which arms were drawn, got "
+            raise InputError(
+                "propensities",
+                "must be those with which arms were drawn",
                 f"{checks.short(self.names[worst])} played {often} often than they say, by "
-                f"{abs(off[worst]):.0f} standard deviations; arms=[...] says which column is which"
+                f"{abs(off[worst]):.0f} standard deviations; give arms in the order of the columns",
             )
 
     def check_alike(self) -> None:
@@ -164,9 +171,10 @@ class Rows:
         one_over = (1 / plays[plays > 0]).sum()
         variance = 2 * (arms - 1) * (users - one_over) + ((1 / shares).sum() - arms**2) * one_over
         if excess > UNLIKELY * np.sqrt(max(variance, 1.0)):
-            raise ValueError(
-                "random=True must hold, got users whose plays differ by more than chance explains; "
-                "leave it out"
+            raise InputError(
+                "random=True",
+                "must hold",
+                "users whose plays differ by more than chance explains; leave it out",
             )
 
     def clean(self) -> Counts:
@@ -175,7 +183,7 @@ class Rows:
         is_play = self._is_play()
         missing = rows - int(np.count_nonzero(is_play))
         if missing == rows:
-            raise ValueError(f"a log must have plays, got {rows:,} rows without user, time or arm")
+            raise InputError("a log", "must have plays", f"{rows:,} rows without user, time or arm")
         if missing:
             self._keep(np.flatnonzero(is_play))
         order = np.lexsort((self.time, self.user))
@@ -188,11 +196,12 @@ class Rows:
             self._keep(kept)
         without_reward = int(np.count_nonzero(np.isnan(self.reward)))
         if without_reward == order.size:
-            raise ValueError(f"a log must have rewards, got {order.size:,} plays without one")
+            raise InputError("a log", "must have rewards", f"{order.size:,} plays without one")
         if self.propensity is not None and np.isnan(self.propensity).any():
-            raise ValueError(
-                "propensity must be known of every play, got "
-                f"{np.count_nonzero(np.isnan(self.propensity)):,} plays without"
+            raise InputError(
+                "propensity",
+                "must be known of every play",
+                f"{np.count_nonzero(np.isnan(self.propensity)):,} plays without",
             )
         return Counts(
             rows=rows,
@@ -261,7 +270,10 @@ def _count_unsorted(user: Int32Array, order: IntArray) -> int:
     return int(np.count_nonzero(first_given_from_here[1:] < given[:-1]))
 
 
-def _check(rule: str, values: FloatArray, wrong: npt.NDArray[np.bool_], advice: str = "") -> None:
+def _check(
+    argument: str, rule: str, values: FloatArray, wrong: npt.NDArray[np.bool_], advice: str = ""
+) -> None:
     if wrong.any():
         row = int(wrong.argmax())
-        raise ValueError(f"{rule}, got {values[row]} in row {row:,}, counted from 0{advice}")
+        found = f"{values[row]} in row {row:,}, counted from 0{advice}"
+        raise InputError(argument, rule, found)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.logs.clock import CLOCKS, check_max_delay
 
 
@@ -28,9 +29,8 @@ class Settings:
         if self.scale is not None:
             ends = checks.numbers("scale", self.scale, 1)
             if ends.size != 2 or not np.isfinite(ends).all() or ends[0] >= ends[1]:
-                raise ValueError(
-                    "scale must be (low, high), finite and low < high, "
-                    f"got {checks.short(self.scale)}"
+                raise InputError(
+                    "scale", "must be (low, high), finite and low < high", checks.short(self.scale)
                 )
         if self.arms is not None:
             self._check_arms(checks.listed("arms", self.arms, "a list of names"))
@@ -38,21 +38,23 @@ class Settings:
     def _check_arms(self, arms: list[object]) -> None:
         for name in arms:
             if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
-                raise ValueError(f"arms must be text or whole numbers, got {checks.short(name)}")
+                raise InputError("arms", "must be text or whole numbers", checks.short(name))
         twice = [name for name, count in Counter(map(str, arms)).items() if count > 1]
         if twice:
-            raise ValueError(f"arms must differ, got {checks.short(twice[0])} twice")
+            raise InputError("arms", "must differ", f"{checks.short(twice[0])} twice")
 
     def check_sources(self, propensity: object, propensities: object) -> None:
         """Check that at most one thing tells the propensities."""
         given = {
             "propensity": propensity is not None,
             "propensities": propensities is not None,
-            "random=True": self.random,
+            "random": self.random,
         }
         if sum(given.values()) > 1:
             found = " and ".join(name for name, is_given in given.items() if is_given)
-            raise ValueError(f"at most one may tell the propensities, got {found}; give one")
+            raise InputError(
+                "propensities", "must be given in one way", f"{found}; leave out the others"
+            )
 
     def names(self) -> list[str] | None:
         """Return the arms that the caller named."""

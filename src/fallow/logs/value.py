@@ -12,6 +12,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
+from fallow.errors import InputError
 from fallow.kernels.cycles import own_delays
 from fallow.logs.evidence import Evidence, Interval, interval_of, sums_by
 from fallow.logs.fit import fit, length_of_round
@@ -116,11 +117,11 @@ def value(
     evidence = Evidence(log, weighted=True)
     if _is_learner(policy):
         if horizon is None:
-            raise ValueError("horizon must be given with a learner, got none")
+            raise InputError("horizon", "must be given with a learner", "none")
         rounds = checks.whole_number("horizon", horizon, minimum=1)
         return _value_of_learner(evidence, policy, rounds, round_length)
     if horizon is not None:
-        raise ValueError(f"horizon must come with a learner, got {horizon} with a cycle")
+        raise InputError("horizon", "must come with a learner", f"{horizon} with a cycle")
     shares = _shares(log, _cycle_of(log, policy), round_length)
     support = check_support(evidence, shares)
     return _value(log, *evidence.average(shares), support)
@@ -238,7 +239,7 @@ def _cycle_of(log: Log, policy: object) -> IntArray:
     arms = policy.cycle if isinstance(policy, Plan) else policy
     listed = checks.listed("cycle", arms, "a plan, a list of arms or a learner")
     if not listed:
-        raise ValueError("cycle must hold at least one arm, got none")
+        raise InputError("cycle", "must hold at least one arm", "none")
     places = {name: arm for arm, name in enumerate(log.names)}
     for arm in listed:
         if isinstance(arm, str):

@@ -11,6 +11,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.feasible import broken_rules
@@ -85,7 +86,7 @@ class Plan:
         arms = _checked_cycle(instance, cycle)
         broken = broken_rules(instance, arms)
         if broken:
-            raise ValueError(f"cycle must obey the rules, got one that breaks {broken[0]}")
+            raise InputError("cycle", "must obey the rules", f"one that breaks {broken[0]}")
         return certify(instance, arms, method, bound)
 
     def plot(self) -> Figure:
@@ -146,9 +147,10 @@ def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
 def _checked_cycle(instance: Instance, cycle: Sequence[int] | IntArray) -> IntArray:
     arms = np.array(checks.whole_numbers("cycle", cycle, minimum=0))
     if arms.max() >= instance.arms:
-        raise ValueError(
-            f"cycle must hold arms from 0 to {instance.arms - 1}, got {arms.max()} "
-            f"at position {arms.argmax()}"
+        raise InputError(
+            "cycle",
+            f"must hold arms from 0 to {instance.arms - 1}",
+            f"{arms.max()} at position {arms.argmax()}",
         )
     return arms
 

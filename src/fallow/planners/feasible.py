@@ -27,13 +27,18 @@ ALWAYS = 1.264
 """Cool-downs whose sum of 1 / rounds is as large can always be kept (arXiv 2510.22060)."""
 
 
-class StuckError(ValueError):
+class RulesConflict(InputError):  # noqa: N818, it is about the rules
+    """Rules that cannot all be kept."""
+
+
+class StuckError(InputError):
     """A planner found no cycle that obeys the rules; there may be one."""
 
     def __init__(self, method: str) -> None:
         super().__init__(
-            f"{method} finds no cycle that obeys the rules; "
-            "use plan(instance), which tries more and says what is impossible"
+            method,
+            "finds no cycle that obeys the rules; "
+            "use plan(instance), which tries more and says what is impossible",
         )
 
 
@@ -116,7 +121,7 @@ def possible_problem(instance: Instance) -> Problem:
     return problem_of(instance)
 
 
-def conflict(instance: Instance) -> InputError:
+def conflict(instance: Instance) -> RulesConflict:
     """Return an error that names rules which cannot all be kept, each of them needed for that."""
     left = instance.rules
     for rule in instance.rules:
@@ -134,7 +139,7 @@ def conflict(instance: Instance) -> InputError:
             f"; the sum of 1 / cool-down is {load:.3f}, where below 1 there is never a plan, from "
             f"{ALWAYS} on there always is one, and in between it was solved"
         )
-    return InputError(
+    return RulesConflict(
         "rules",
         f"must leave a plan possible, but these cannot all be kept: {'; '.join(named)}{reason}; "
         "relax one of them, or add an arm that stands for doing nothing",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
 from fallow.planners.cycle import Plan, certify, gain
@@ -26,8 +27,8 @@ def improve(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
     """
     earned = gain(instance, plan.cycle)
     if earned != plan.gain:
-        raise ValueError(
-            f"plan must be for this instance, got a gain of {plan.gain} where it earns {earned}"
+        raise InputError(
+            "plan", "must be for this instance", f"a gain of {plan.gain} where it earns {earned}"
         )
     return search_from(instance, plan, checks.whole_number("max_moves", max_moves, minimum=0))
 

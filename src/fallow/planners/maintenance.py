@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.planners.optimal import optimal
 
@@ -71,7 +72,7 @@ def is_schedule(intervals: Sequence[int], services: Sequence[int]) -> bool:
     lengths = _checked_intervals(intervals)
     rounds = np.array(checks.whole_numbers("services", services, minimum=0))
     if rounds.max() > len(lengths):
-        raise ValueError(f"services must be from 0 to {len(lengths)}, got {rounds.max()}")
+        raise InputError("services", f"must be from 0 to {len(lengths)}", f"{rounds.max()}")
     for machine, length in enumerate(lengths, start=1):
         times = np.flatnonzero(rounds == machine)
         gaps = np.diff(times, append=times[:1] + len(rounds))
@@ -84,5 +85,5 @@ def _checked_intervals(intervals: Sequence[int]) -> list[int]:
     lengths = checks.whole_numbers("intervals", intervals, minimum=1)
     load = sum(Fraction(1, length) for length in lengths)
     if load > 1:
-        raise ValueError(f"intervals must have sum of 1 / interval <= 1, got {load} for {lengths}")
+        raise InputError("intervals", "must have sum of 1 / interval <= 1", f"{load} for {lengths}")
     return lengths

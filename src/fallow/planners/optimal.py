@@ -5,6 +5,7 @@ import logging
 import numpy as np
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels import policies
 from fallow.kernels.indices import whittle_indices
@@ -51,16 +52,18 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     delays = problem.delays
     needed = count_states(delays, problem.limits)
     if _memory(needed, problem) > MAX_MEMORY:
-        raise ValueError(
-            f"instance must have delay vectors that take at most {MAX_MEMORY:,} bytes, got "
-            f"{checks.count(needed)} of {instance.arms:,} arms; "
-            "plan without the optimum instead, with max_states=0"
+        raise InputError(
+            "instance",
+            f"must have delay vectors that take at most {MAX_MEMORY:,} bytes",
+            f"{checks.count(needed)} of {instance.arms:,} arms; plan without the optimum instead, "
+            "with max_states=0",
         )
     if needed > max_states:
-        raise ValueError(
-            f"max_states must be at least {checks.count(needed)}, the number of delay vectors that "
-            f"can be reached, got {checks.count(max_states)}; "
-            "plan without the optimum instead, with max_states=0"
+        raise InputError(
+            "max_states",
+            f"must be at least {checks.count(needed)}, the number of delay vectors that can be "
+            "reached",
+            f"{checks.count(max_states)}; plan without the optimum instead, with max_states=0",
         )
     graph = graph_of(problem.means, delays, problem.limits)
     count = len(graph.delays)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 
 Delays = Sequence[int | None] | IntArray | Mapping[str, int | None] | Sequence[str | None]
@@ -37,7 +38,7 @@ def past_pulls(
         known = {} if delays is None else delays
         return [[] if delay is None else [delay] for delay in _checked(instance, known)], 0
     if delays is not None:
-        raise ValueError("delays must be left out where since is given, got both")
+        raise InputError("delays", "must be left out where since is given", "both")
     pulls = checks.listed("since", since, "a list of arms by name or index, oldest first")
     arms = arms_by_name(instance)
     found: list[list[int]] = [[] for _ in range(instance.arms)]
@@ -60,7 +61,7 @@ def arm_named(where: str, name: str, arms: Mapping[str, int]) -> int:
     """Return the index of the arm with a name; `where` says in an error where that name stands."""
     if name not in arms:
         hint = checks.suggestion(name, arms)
-        raise ValueError(f"{where} must be the name of an arm, got {checks.short(name)}{hint}")
+        raise InputError(where, "must be the name of an arm", f"{checks.short(name)}{hint}")
     return arms[name]
 
 
@@ -73,9 +74,10 @@ def _checked(instance: Instance, delays: Delays) -> list[int | None]:
     else:
         given = checks.listed("delays", delays, "a list with one for each arm, or delays by name")
         if len(given) != instance.arms:
-            raise ValueError(
-                f"delays must be one for each arm, got {len(given)} for {instance.arms} arms; "
-                "past pulls are passed as since"
+            raise InputError(
+                "delays",
+                "must be one for each arm",
+                f"{len(given)} for {instance.arms} arms; past pulls are passed as since",
             )
     owners: dict[int, str] = {}
     found: list[int | None] = []
@@ -85,9 +87,10 @@ def _checked(instance: Instance, delays: Delays) -> list[int | None]:
             continue
         delay = checks.whole_number(f"the delay of {name!r}", value, minimum=1)
         if delay <= instance.max_delay and delay in owners:
-            raise ValueError(
-                f"delays must differ, since one arm is pulled a round, "
-                f"got {delay} for both {owners[delay]!r} and {name!r}"
+            raise InputError(
+                "delays",
+                "must differ, since one arm is pulled a round",
+                f"{delay} for both {owners[delay]!r} and {name!r}",
             )
         owners[delay] = name
         found.append(delay)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import obeys
 from fallow.planners.cycle import Plan, certify
@@ -125,9 +126,10 @@ def guarantee(instance: Instance) -> Guarantee:
     falls = np.argwhere(np.diff(instance.means, axis=1) < 0)
     if falls.size:
         arm, column = falls[0]
-        raise ValueError(
-            f"instance must have means that never fall with the delay, got a fall for arm {arm} "
-            f"after delay {column + 1}; use upper_bound(instance) instead"
+        raise InputError(
+            "instance",
+            "must have means that never fall with the delay",
+            f"a fall for arm {arm} after delay {column + 1}; use upper_bound(instance) instead",
         )
     ranked = instance.means[instance.order]
     width = ranked.shape[1]

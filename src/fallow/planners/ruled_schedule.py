@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.bounds import clearing_price
 from fallow.kernels.paths import allows, beam_path
@@ -131,8 +132,9 @@ def _bound(
     return min(bound, bound_by_gain(lenient, delays, rounds, upper_bound(lenient)))
 
 
-def _no_schedule(rounds: int, found: str) -> ValueError:
-    return ValueError(
-        f"rules must leave a schedule of {rounds:,} rounds possible from these delays, {found}; "
-        "relax a rule, or plan fewer rounds"
+def _no_schedule(rounds: int, found: str) -> InputError:
+    return InputError(
+        "rules",
+        f"must leave a schedule of {rounds:,} rounds possible from these delays, {found}; relax a "
+        "rule, or plan fewer rounds",
     )

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fallow import user_code
+from fallow.errors import InputError
 from fallow.source import code_version
 from fallow.studies.result import Result
 from fallow.studies.study import Study
@@ -82,9 +83,10 @@ def pack(study: Study) -> Packed:
         try:
             dumps(part)
         except Exception as error:
-            raise ValueError(
-                f"{name} must be something that can be sent to another process, got "
-                f"{user_code.describe_error(error)}; play it with one worker"
+            raise InputError(
+                name,
+                "must be something that can be sent to another process",
+                f"{user_code.describe_error(error)}; play it with one worker",
             ) from None
     return Packed(dumps(study), user_code.sources(), code_version())
 
@@ -108,7 +110,8 @@ def play_packed(packed: Packed, runs: range) -> Batch:
 def check_version(wanted: str, found: str, where: str) -> None:
     """Refuse a worker that would compute something else."""
     if found != wanted:
-        raise ValueError(
-            f"workers must have fallow {wanted}, as here, got {found} on {where}; "
-            "install the same version everywhere"
+        raise InputError(
+            "workers",
+            f"must have fallow {wanted}, as here",
+            f"{found} on {where}; install the same version everywhere",
         )

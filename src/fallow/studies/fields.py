@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.studies.batch import Failure
 
 FORMAT = 1
@@ -15,7 +16,7 @@ FORMAT = 1
 def table(name: str, value: object, keys: Collection[str]) -> Mapping[str, Any]:
     """Return a table with exactly these keys."""
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be a table, got {checks.short(value)}")
+        raise InputError(name, "must be a table", checks.short(value))
     checks.keys(name, value, keys)
     return value
 
@@ -23,7 +24,7 @@ def table(name: str, value: object, keys: Collection[str]) -> Mapping[str, Any]:
 def rows(name: str, value: object) -> list[Any]:
     """Return a list."""
     if not isinstance(value, list):
-        raise ValueError(f"{name} must be a list, got {checks.short(value)}")
+        raise InputError(name, "must be a list", checks.short(value))
     return value
 
 
@@ -33,7 +34,7 @@ def header(value: object, owner: Mapping[str, Any], keys: Collection[str]) -> Ma
     found = table("header", value, (*wanted, *keys))
     for key, right in wanted.items():
         if found[key] != right:
-            raise ValueError(f"{key} must be {right}, got {checks.short(found[key])}")
+            raise InputError(key, f"must be {right}", checks.short(found[key]))
     return found
 
 
@@ -42,7 +43,7 @@ def failures(value: object, runs: range) -> list[Failure]:
     found: list[Failure] = []
     for each in rows("failures", value):
         if len(rows("a failure", each)) != 2:
-            raise ValueError(f"a failure must be a run and a message, got {checks.short(each)}")
+            raise InputError("a failure", "must be a run and a message", checks.short(each))
         first = found[-1].run + 1 if found else runs.start
         run = checks.whole_number("the run of a failure", each[0], first, runs.stop - 1)
         found.append(Failure(run, checks.text("the message of a failure", each[1])))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fallow import checks, user_code
+from fallow.errors import InputError
 from fallow.learners.registry import knowledge
 from fallow.studies.spec import LearnerSpec, Published, Spec
 from fallow.studies.tally import BESIDE_REGRET
@@ -34,7 +35,7 @@ def _check_points(spec: Spec, table: Table, learner_tables: Sequence[Table]) -> 
         with _mistakes_at(table, *(swept if "horizon" in swept else ("horizon",))):
             if here.horizon < here.drift:
                 rule = f"at least a round for each phase of drift, {here.drift:,}"
-                raise ValueError(f"horizon must be {rule}, got {here.horizon:,}")
+                raise InputError("horizon", f"must be {rule}", f"{here.horizon:,}")
         with _mistakes_at(table, "drift"):
             most = checks.MAX_VALUES // instance.means.size
             checks.at_most("drift", here.drift, most, "with instances of this size")
@@ -61,10 +62,11 @@ def _mistakes_at(table: Table, *place: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         if user_code.is_from_user_code(error):
-            raise _mistake_at(table, user_code.describe_error(error), place) from None
-        if not isinstance(error, ValueError):
+            rule = f"must not fail: {user_code.describe_error(error)}"
+            raise table.mistake(InputError(table.name(*place), rule), *place) from None
+        if not isinstance(error, InputError):
             raise
-        raise _mistake_at(table, str(error), place) from None
+        raise _mistake_at(table, error, place) from None
 
 
 def _is_quick_to_make(learner: LearnerSpec) -> bool:
@@ -76,14 +78,16 @@ def _is_quick_to_make(learner: LearnerSpec) -> bool:
 def _check_published(spec: Spec, published: Published, table: Table, place: int) -> None:
     """Check that a published value speaks of something that the experiment measures."""
 
-    def mistake(key: str, rule: str) -> ValueError:
+    def mistake(key: str, rule: str) -> InputError:
         value = getattr(published, key)
         return table.mistake(
-            f"published.{key} must be {rule}, got {value}", "published", place, key
+            InputError(f"published.{key}", f"must be {rule}", f"{value}"), "published", place, key
         )
 
     if spec.sweep is not None:
-        raise table.mistake("published must not be given beside a [sweep]", "published")
+        raise table.mistake(
+            InputError("published", "must not be given beside a [sweep]"), "published"
+        )
     if published.round not in spec.rounds():
         raise mistake("round", "one of the checkpoints")
     if published.switching_cost not in spec.switching_costs:
@@ -94,16 +98,17 @@ def _check_published(spec: Spec, published: Published, table: Table, place: int)
         raise mistake("high", f"at least value, {published.value:g}")
 
 
-def _mistake_at(table: Table, message: str, place: tuple[str, ...]) -> ValueError:
-    """Return an error at a place of the file, at the key that its message begins with if any."""
-    key = message.partition(" ")[0].rstrip(":")
-    if message.startswith(f"{place[-1]} must"):
-        return table.mistake(table.name(*place[:-1], message), *place)
+def _mistake_at(table: Table, error: InputError, place: tuple[str, ...]) -> InputError:
+    """Return the error at a place of the file, at the key of its argument if there is one."""
+    key = error.argument
+    if key == place[-1]:
+        return table.mistake(InputError(table.name(*place), error.rule, error.value), *place)
     inner: Any = table.values
     for each in place:
         inner = inner.get(each, {})
     options = inner.get("options") if isinstance(inner, dict) else None
     for deeper, found in ((place, inner), ((*place, "options"), options)):
         if isinstance(found, dict) and key in found:
-            return table.mistake(table.name(*deeper, message), *deeper, key)
-    return table.mistake(f"{table.name(*place)}: {message}", *place)
+            named = InputError(table.name(*deeper, key), error.rule, error.value)
+            return table.mistake(named, *deeper, key)
+    return table.mistake(error.at(table.name(*place)), *place)

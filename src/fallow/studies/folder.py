@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fallow.errors import InputError
 from fallow.extras import needed_by
 from fallow.files import read_whole, remove_unfinished, set_aside, write_whole
 from fallow.source import code_version
@@ -77,7 +78,7 @@ class Folder:
         write_whole(self.tally_path(place), pack_tally(tally, self._owner(place)))
 
     def read_tally(self, place: int) -> Tally:
-        """Return the tally of a point, an empty one if there is none; a ValueError if damaged."""
+        """Return the tally of a point, an empty one if there is none; an InputError if damaged."""
         path = self.tally_path(place)
         if not os.path.lexists(path):
             return Tally()
@@ -102,15 +103,15 @@ class Folder:
         return sorted(self.path.glob("rows-*.parquet"))
 
     def read_rows(self, path: Path) -> tuple[Piece, Batch]:
-        """Return the rows in a file, and which they are; a ValueError if it is damaged."""
+        """Return the rows in a file, and which they are; an InputError if it is damaged."""
         with _reading(path, "a file of rows"):
             stem, _, digest = path.stem.rpartition("-")
             piece = self._pieces.get(stem)
             if piece is None:
-                raise ValueError("name must be that of some runs, got another")
+                raise InputError("name", "must be that of some runs", "another")
             content = read_whole(path)
             if digest != _digest(content):
-                raise ValueError("digest in the name must fit the content, got a damaged file")
+                raise InputError("digest in the name", "must fit the content", "a damaged file")
             owner = self._owner(piece.place)
             return piece, parse_rows(content, self.spec, piece.point, piece.runs, owner)
 
@@ -136,8 +137,8 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
     """Name the file in errors."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(f"{path} is not {kind} of this study: {error}") from None
+    except InputError as error:
+        raise InputError(str(path), f"is not {kind} of this study: {error}") from None
 
 
 @contextmanager
@@ -153,7 +154,7 @@ def lock_results(path: Path, spec: Spec, damaged: Callable[[str], None]) -> Iter
 
     Raises
     ------
-    ValueError
+    InputError
         If the folder holds results of another spec or of other code, or is in use.
     """
     lock = path / ".lock"
@@ -161,16 +162,17 @@ def lock_results(path: Path, spec: Spec, damaged: Callable[[str], None]) -> Iter
     try:
         path.mkdir(parents=True, exist_ok=True)
         if lock.is_dir():
-            raise ValueError(f"{lock} must be a file, got a folder; rename or remove it")
+            raise InputError(f"{lock}", "must be a file", "a folder; rename or remove it")
         lock_file.acquire()
     except Timeout:
-        raise ValueError(
-            f"{path} must not be in use, got another run at work in it; wait until that one "
-            "ends, or use another folder"
+        raise InputError(
+            f"{path}",
+            "must not be in use",
+            "another run at work in it; wait until that one ends, or use another folder",
         ) from None
     except OSError as error:
-        raise ValueError(
-            f"{path} must be a folder that can be written to, got {error.strerror}"
+        raise InputError(
+            f"{path}", "must be a folder that can be written to", f"{error.strerror}"
         ) from None
     try:
         remove_unfinished(path)
@@ -191,7 +193,7 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
     if os.path.lexists(path):
         try:
             found = read_manifest(folder)
-        except ValueError as error:
+        except InputError as error:
             damaged(f"{error}; kept as {set_aside(path).name}, and written anew")
     if found is not None:
         for key, rule, wanted, got in (
@@ -199,9 +201,10 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
             ("version", "of this version of fallow", manifest.version, found.version),
         ):
             if got != wanted:
-                raise ValueError(
-                    f"{folder} must hold runs {rule}, {key} {wanted}, got {key} {got}; use another "
-                    "folder, or remove this one"
+                raise InputError(
+                    f"{folder}",
+                    f"must hold runs {rule}, {key} {wanted}",
+                    f"{key} {got}; use another folder, or remove this one",
                 )
         manifest = manifest._replace(started=found.started)
     if found is None or pack_manifest(found) != pack_manifest(manifest):
@@ -209,22 +212,22 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return what is known of the runs in a folder; a ValueError if its manifest is damaged."""
+    """Return what is known of the runs in a folder; an InputError if its manifest is damaged."""
     path = folder / MANIFEST
     if not os.path.lexists(path):
-        raise ValueError(f"{folder} must be a folder that `fallow run` wrote, got no {MANIFEST}")
+        raise InputError(f"{folder}", "must be a folder that `fallow run` wrote", f"no {MANIFEST}")
     try:
         return parse_manifest(read_whole(path))
-    except ValueError as error:
-        raise ValueError(f"{path} is not a manifest of fallow: {error}") from None
+    except InputError as error:
+        raise InputError(str(path), f"is not a manifest of fallow: {error}") from None
 
 
 def _open(folder: Path) -> Folder:
     """Return a folder in which a study was run."""
     try:
         manifest = read_manifest(folder)
-    except ValueError as error:
-        raise ValueError(f"{error}; start `fallow run`, which writes it") from None
+    except InputError as error:
+        raise error.with_advice("start `fallow run`, which writes it") from None
     return Folder(folder, manifest.spec, manifest.version)
 
 
@@ -235,15 +238,19 @@ def read_tallies(path: Path) -> tuple[Spec, list[Tally]]:
     for place in range(len(spec.points)):
         try:
             tally = folder.read_tally(place)
-        except ValueError as error:
-            raise ValueError(f"{error}; start `fallow run` again, which mends it") from None
+        except InputError as error:
+            raise error.with_advice("start `fallow run` again, which repairs it") from None
         if tally.stop < spec.runs:
-            raise ValueError(
-                f"{path} must hold all {spec.runs} runs, got {tally.stop} at point {place + 1} "
-                f"of {len(spec.points)}; start `fallow run` again, which goes on from there"
+            raise InputError(
+                f"{path}",
+                f"must hold all {spec.runs} runs",
+                f"{tally.stop} at point {place + 1} of {len(spec.points)}; start `fallow run` "
+                "again, which goes on from there",
             )
         if tally.failed == spec.runs:
-            raise ValueError(f"{path} must hold a run that did not fail, got {spec.runs} that did")
+            raise InputError(
+                f"{path}", "must hold a run that did not fail", f"{spec.runs} that did"
+            )
         tallies.append(tally)
     return spec, tallies
 
@@ -255,14 +262,14 @@ def read_results(path: Path) -> tuple[Spec, list[Result]]:
     for file in folder.row_files():
         try:
             piece, batch = folder.read_rows(file)
-        except ValueError as error:
-            raise ValueError(f"{error}; start `fallow run --rows`, which mends it") from None
+        except InputError as error:
+            raise error.with_advice("start `fallow run --rows`, which repairs it") from None
         parts[piece] = batch.result
     results: list[list[Result]] = [[] for _ in folder.spec.points]
     for piece in pieces(folder.spec):
         if piece not in parts:
-            raise ValueError(
-                f"{path} must hold rows, got no {piece.stem}; start `fallow run --rows`"
+            raise InputError(
+                f"{path}", "must hold rows", f"no {piece.stem}; start `fallow run --rows`"
             )
         results[piece.place].append(parts[piece])
     return folder.spec, [Result.merge(each) for each in results]

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.files import parse_json
 from fallow.instance import Instance
 from fallow.simulate import checked_horizon
@@ -43,21 +44,21 @@ def parse_manifest(content: bytes) -> Manifest:
 
     Raises
     ------
-    ValueError
+    InputError
         Names the field, the rule and the value.
     """
     keys = ("format", "hash", "version", "started", "spec")
     found = fields.table("manifest", parse_json(content), keys)
     if found["format"] != fields.FORMAT:
-        raise ValueError(f"format must be {fields.FORMAT}, got {checks.short(found['format'])}")
+        raise InputError("format", f"must be {fields.FORMAT}", checks.short(found["format"]))
     started = checks.text("started", found["started"])
     try:
         datetime.fromisoformat(started)
     except ValueError:
-        raise ValueError(f"started must be a time, got {checks.short(started)}") from None
+        raise InputError("started", "must be a time", checks.short(started)) from None
     spec = _parse_spec(found["spec"])
     if found["hash"] != spec.digest():
-        raise ValueError(f"hash must be {spec.digest()}, got {checks.short(found['hash'])}")
+        raise InputError("hash", f"must be {spec.digest()}", checks.short(found["hash"]))
     return Manifest(spec, checks.text("version", found["version"]), started)
 
 
@@ -67,20 +68,21 @@ def _parse_spec(value: object) -> Spec:
         check(f"spec.{key}", values[key])
     spec = Spec.from_values(values)
     if spec.sweep is None and spec.kind == "sweep":
-        raise ValueError("spec.kind must not be 'sweep' without spec.sweep, got both")
+        raise InputError("spec.kind", "must not be 'sweep' without spec.sweep", "both")
     if spec.sweep is not None and spec.sweep[0] != "horizon" and "means" in spec.source:
-        raise ValueError(f"spec.sweep must be of horizon beside means, got {spec.sweep[0]!r}")
+        raise InputError("spec.sweep", "must be of horizon beside means", f"{spec.sweep[0]!r}")
     for point in spec.points:
         spec.at(point).rounds()  # refuses checkpoints beyond the horizon
     for published in spec.published:
         checks.one_of("spec.published.learner", published.learner, spec.learners)
         if published.switching_cost not in spec.switching_costs:
-            raise ValueError(
-                "spec.published.switching_cost must be one of spec.switching_costs, got "
-                f"{published.switching_cost}"
+            raise InputError(
+                "spec.published.switching_cost",
+                "must be one of spec.switching_costs",
+                f"{published.switching_cost}",
             )
         if published.round not in spec.rounds():
-            raise ValueError(f"spec.published.round must be a checkpoint, got {published.round}")
+            raise InputError("spec.published.round", "must be a checkpoint", f"{published.round}")
     return spec
 
 
@@ -99,10 +101,10 @@ def _source(name: str, value: Any) -> None:
 
 def _learners(name: str, value: Any) -> None:
     if not _mapping(name, value):
-        raise ValueError(f"{name} must hold at least one learner, got none")
+        raise InputError(name, "must hold at least one learner", "none")
     for learner, each in value.items():
         if any("\ud800" <= character <= "\udfff" for character in learner):
-            raise ValueError(f"{name} must have names without surrogates, got {learner!r}")
+            raise InputError(name, "must have names without surrogates", f"{learner!r}")
         parts = fields.table(f"{name}.{learner}", each, _names(LearnerSpec))
         checks.text(f"{name}.{learner}.learner", parts["learner"])
         _mapping(f"{name}.{learner}.parameters", parts["parameters"])
@@ -125,7 +127,7 @@ def _sweep(name: str, value: Any) -> None:
     if value is None:
         return
     if len(fields.rows(name, value)) != 2:
-        raise ValueError(f"{name} must be a key and its values, got {checks.short(value)}")
+        raise InputError(name, "must be a key and its values", checks.short(value))
     key, points = value
     _different(name, points, checked_horizon if key == "horizon" else checks.number)
     checks.text(f"the key of {name}", key)
@@ -135,7 +137,7 @@ def _different(name: str, value: Any, check: Callable[[str, Any], Any]) -> None:
     """Check numbers of which no two are the same."""
     found = [check(name, each) for each in fields.rows(name, value)]
     if not found or len(set(found)) < len(found):
-        raise ValueError(f"{name} must be different numbers, got {checks.short(value)}")
+        raise InputError(name, "must be different numbers", checks.short(value))
 
 
 def _published(name: str, value: Any) -> None:
@@ -147,7 +149,7 @@ def _published(name: str, value: Any) -> None:
             checks.number(f"{name}.{key}", found[key]) for key in ("low", "value", "high")
         )
         if not low <= middle <= high:
-            raise ValueError(f"{name}.value must be from low to high, got {middle}")
+            raise InputError(f"{name}.value", "must be from low to high", f"{middle}")
 
 
 def _code(name: str, value: Any) -> None:
@@ -157,7 +159,7 @@ def _code(name: str, value: Any) -> None:
 
 def _mapping(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be a table, got {checks.short(value)}")
+        raise InputError(name, "must be a table", checks.short(value))
     return value
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fallow import catalog, checks, user_code
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.learners.registry import (
     INNER,
@@ -46,12 +47,12 @@ def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
 
     Raises
     ------
-    ValueError
+    InputError
         Names the key, the rule, the value and the line.
     """
     file = Path(path)
     if not file.is_file():
-        raise ValueError(f"FILE must be a spec, a TOML file, got {file}, which is no file")
+        raise InputError("FILE", "must be a spec, a TOML file", f"{file}, which is no file")
     table = Table.load(file)
     spec = _read(file.stem, table, allow_imports)
     table.end()
@@ -69,7 +70,9 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     if sweep is not None and sweep[0] == "horizon":
         longest = max(sweep[1])
         if "horizon" in table.values:
-            raise table.mistake("horizon must not be given beside sweep.horizon", "horizon")
+            raise table.mistake(
+                InputError("horizon", "must not be given beside sweep.horizon"), "horizon"
+            )
     rewards = table.take("rewards", lambda key, value: _rewards(key, value, find_name), "bernoulli")
     checkpoints: int | tuple[int, ...] = 50
     spec = Spec(
@@ -99,7 +102,9 @@ def _read(name: str, table: Table, allow_imports: bool) -> Spec:
     )
     figure.end()
     if spec.kind == "sweep" and sweep is None:
-        raise figure.mistake("figure.kind must not be 'sweep' without a table [sweep]", "kind")
+        raise figure.mistake(
+            InputError("figure.kind", "must not be 'sweep' without a table [sweep]"), "kind"
+        )
     check_fit(spec, table, learner_tables)
     return spec
 
@@ -114,9 +119,10 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
         if not isinstance(value, str) or not user_code.is_user_code(value):
             return _one_of(known)(key, value)
         if not allow_imports:
-            raise ValueError(
-                f"{key} must not be Python code unless you trust it and say --allow-imports, got "
-                f"{value!r}"
+            raise InputError(
+                key,
+                "must not be Python code unless you trust it and say --allow-imports",
+                f"{value!r}",
             )
         user_code.load(value, folder)
         return value
@@ -149,8 +155,8 @@ def _means(folder: Path, key: str, value: object) -> list[list[float]]:
     try:
         instance = Instance.load(folder / name)
         check_no_rules(instance)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{key} must be a file of an instance, got {name!r}: {error}") from None
+    except (OSError, InputError) as error:
+        raise InputError(key, "must be a file of an instance", f"{name!r}: {error}") from None
     means: list[list[float]] = instance.means.tolist()
     return means
 
@@ -165,7 +171,7 @@ def _learner_tables(table: Table) -> list[Table]:
 def _load_tables(folder: Path, key: str, value: Any) -> list[Table]:
     names = value if isinstance(value, list) else [value]
     if not names:
-        raise ValueError(f"{key} must be a table, a file or several files, got none")
+        raise InputError(key, "must be a table, a file or several files", "none")
     return [Table.load(folder / checks.text(key, name)) for name in names]
 
 
@@ -185,7 +191,7 @@ def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
     name = source.get("catalog")
     if name is None or "progress" not in signature(catalog.find_entry(name)).parameters:
         found = "a file" if name is None else name
-        raise ValueError(f"{key} must come with a catalog entry that has a progress, got {found}")
+        raise InputError(key, "must come with a catalog entry that has a progress", found)
     return phases
 
 
@@ -194,20 +200,22 @@ def _read_learners(tables: Sequence[Table], find_name: NameReader) -> dict[str, 
     for table in tables:
         for name in table.values:
             if name in learners:
-                rule = "learners must have different names in all files"
-                raise table.mistake(f"{rule}, got {name!r} twice", name)
+                rule = "must have different names in all files"
+                raise table.mistake(InputError("learners", rule, f"{name!r} twice"), name)
             learners[name] = _read_learner(table.table(name), name, find_name)
     if not learners:
-        raise tables[0].mistake("learners must hold at least one table, got none")
+        raise tables[0].mistake(InputError("learners", "must hold at least one table", "none"))
     if len(learners) > MAX_LEARNERS:
-        raise tables[-1].mistake(f"learners must be at most {MAX_LEARNERS}, got {len(learners):,}")
+        raise tables[-1].mistake(
+            InputError("learners", f"must be at most {MAX_LEARNERS}", f"{len(learners):,}")
+        )
     return learners
 
 
 def _read_learner(table: Table, name: str, find_name: NameReader) -> LearnerSpec:
     learner = table.take("learner", lambda key, value: find_name(key, value, list(LEARNERS)), name)
     if "learner" not in table.values and name not in LEARNERS:
-        raise table.mistake(f"{table.name('learner')} must be given, got nothing")
+        raise table.mistake(InputError(table.name("learner"), "must be given", "nothing"))
     parameters = table.take_given(free_parameters(learner))
     _load_inner(table, learner, find_name)
     table.end()
@@ -222,8 +230,8 @@ def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:
     if parameter in table.values:
         try:
             find_name(table.name(parameter), table.values[parameter], inner_learners(learner))
-        except ValueError as error:
-            raise table.mistake(str(error), parameter) from None
+        except InputError as error:
+            raise table.mistake(error, parameter) from None
 
 
 def _read_published(table: Table, learners: Mapping[str, LearnerSpec]) -> Published:
@@ -251,8 +259,8 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
         allowed += [key for key in entry if key not in source["parameters"]]
     for key in swept:
         if key not in allowed or len(swept) > 1:
-            rule = f"sweep must have one key out of {', '.join(allowed)}"
-            raise table.mistake(f"{rule}, got {', '.join(swept)}", key)
+            rule = f"must have one key out of {', '.join(allowed)}"
+            raise table.mistake(InputError("sweep", rule, ", ".join(swept)), key)
     ((key, values),) = swept.items()
     try:
         checks.numbers(f"sweep.{key}", values, dimensions=1)
@@ -260,11 +268,11 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
         values = [checks.number(f"sweep.{key}", each) and each for each in values]
         if key == "horizon":
             values = [checked_horizon("sweep.horizon", each) for each in values]
-    except ValueError as error:
-        raise table.mistake(str(error), key) from None
+    except InputError as error:
+        raise table.mistake(error, key) from None
     if len(set(values)) < len(values):
         raise table.mistake(
-            f"sweep.{key} must be different values, got {checks.short(values)}", key
+            InputError(f"sweep.{key}", "must be different values", checks.short(values)), key
         )
     return key, tuple(values)
 
@@ -287,7 +295,7 @@ def _rewards(key: str, value: object, find_name: NameReader) -> str:
 
 def _concentration(key: str, value: Any, rewards: str) -> float:
     if rewards != "beta":
-        raise ValueError(f"{key} must come with rewards = 'beta', got rewards = {rewards!r}")
+        raise InputError(key, "must come with rewards = 'beta'", f"rewards = {rewards!r}")
     return check_concentration(key, value)
 
 
@@ -299,9 +307,9 @@ def _checkpoints(key: str, value: Any) -> int | tuple[int, ...]:
 
 def _costs(key: str, value: Any) -> tuple[float, ...]:
     if not isinstance(value, list) or not value:
-        raise ValueError(f"{key} must be a list of numbers, got {checks.short(value)}")
+        raise InputError(key, "must be a list of numbers", checks.short(value))
     checks.at_most(f"the number of {key}", len(value), MAX_COSTS)
     costs = tuple(checks.not_negative(key, cost) for cost in value)
     if len(set(costs)) < len(costs):
-        raise ValueError(f"{key} must be different numbers, got {checks.short(value)}")
+        raise InputError(key, "must be different numbers", checks.short(value))
     return costs

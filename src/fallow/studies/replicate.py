@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fallow import checks
 from fallow.arrays import IntArray
+from fallow.errors import InputError
 from fallow.extras import check_extras
 from fallow.instance import Instance
 from fallow.planners.ranking import ghost
@@ -72,7 +73,7 @@ def replicate(
     if not isinstance(runs, range):
         runs = range(checks.whole_number("runs", runs, minimum=1))
     if not runs or min(runs[0], runs[-1]) < 0:
-        raise ValueError(f"runs must be numbers from 0, at least one, got {checks.short(runs)}")
+        raise InputError("runs", "must be numbers from 0, at least one", checks.short(runs))
     checks.at_most("runs", max(runs[0], runs[-1]), checks.LARGEST)
     study = Study(
         instance,
@@ -91,7 +92,7 @@ def replicate(
         with local_workers(workers) as crew:
             return _collect(study, runs, crew, on_runs)
     if workers is not None:
-        raise ValueError("workers must not be given with a cluster, which has its own")
+        raise InputError("workers", "must not be given with a cluster, which has its own")
     check_extras("a cluster", "distributed")
     with cluster_workers(cluster) as crew:
         return _collect(study, runs, crew, on_runs)

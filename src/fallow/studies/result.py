@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
+from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.intervals import Estimate, estimate
 from fallow.text import counted, first_names
@@ -110,7 +111,7 @@ class Result:
     def _reference(self) -> str:
         """Return the first reference."""
         if not self.gains:
-            raise ValueError("references must be at least one to draw regret, got none")
+            raise InputError("references", "must be at least one to draw regret", "none")
         return next(iter(self.gains))
 
     def regret(
@@ -175,13 +176,13 @@ class Result:
 
         Raises
         ------
-        ValueError
+        InputError
             Names the column, the rule and the value.
         """
         columns = ("learner", "run", "round", "expected_reward", "switches", "ranking_rounds")
         if not set(columns) <= set(rows.columns) or rows.is_empty():
             given = ", ".join(rows.columns) if len(rows) else "no rows"
-            raise ValueError(f"rows must have columns {', '.join(columns)}, got {given}")
+            raise InputError("rows", f"must have columns {', '.join(columns)}", f"{given}")
         for name in ("run", "round"):
             _counts(rows, name)
         names = [
@@ -193,9 +194,10 @@ class Result:
         runs, _, rounds = axes = [np.unique(each) for each in found]
         every = [each.ravel() for each in np.meshgrid(*axes, indexing="ij")]
         if not np.array_equal(found, every):
-            raise ValueError(
-                f"rows must be one for each run, learner and round, {len(every[0]):,} in all, got "
-                f"{len(rows):,}, or one of them twice"
+            raise InputError(
+                "rows",
+                f"must be one for each run, learner and round, {len(every[0]):,} in all",
+                f"{len(rows):,}, or one of them twice",
             )
         shape = tuple(map(len, axes))
         ranking = _counts(rows, "ranking_rounds").reshape(shape)
@@ -253,10 +255,10 @@ def _counts(rows: DataFrame, name: str) -> IntArray:
     """Return a column of whole numbers from 0."""
     values = rows[name].to_numpy()
     if values.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold whole numbers, got {rows[name].dtype}")
+        raise InputError(name, "must hold whole numbers", f"{rows[name].dtype}")
     wrong = values[(values < 0) | (values > checks.LARGEST)]
     if wrong.size:
-        raise ValueError(f"{name} must be from 0 to {checks.LARGEST}, got {wrong[0]}")
+        raise InputError(name, f"must be from 0 to {checks.LARGEST}", f"{wrong[0]}")
     return values.astype(np.int64)
 
 
@@ -264,10 +266,10 @@ def _numbers(rows: DataFrame, name: str) -> FloatArray:
     """Return a column of finite numbers."""
     values = rows[name].to_numpy()
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must hold numbers, got {rows[name].dtype}")
+        raise InputError(name, "must hold numbers", f"{rows[name].dtype}")
     wrong = values[~np.isfinite(values)]
     if wrong.size:
-        raise ValueError(f"{name} must be finite, got {wrong[0]}")
+        raise InputError(name, "must be finite", f"{wrong[0]}")
     return values.astype(np.float64)
 
 
@@ -276,5 +278,5 @@ def _first(name: str, values: NDArray[Any]) -> NDArray[Any]:
     first = values[..., 0]
     wrong = values[values != first[..., np.newaxis]]
     if wrong.size:
-        raise ValueError(f"{name} must not change within a run, got {wrong[0]} in some rows of one")
+        raise InputError(name, "must not change within a run", f"{wrong[0]} in some rows of one")
     return first

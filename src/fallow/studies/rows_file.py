@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallow import frames
+from fallow.errors import InputError
 from fallow.files import parse_json
 from fallow.studies import fields
 from fallow.studies.batch import Batch
@@ -41,7 +42,7 @@ def parse_rows(
 
     Raises
     ------
-    ValueError
+    InputError
         If it is damaged or another's; the error names the field, the rule and the value.
     """
     whose = {**owner, "runs": [runs.start, runs.stop]}
@@ -68,10 +69,10 @@ def _frame(result: Result, point: float | None) -> frames.DataFrame:
 
 def _check_keys(rows: frames.DataFrame, expected: frames.DataFrame) -> None:
     if dict(rows.schema) != dict(expected.schema):
-        raise ValueError(f"columns must be {expected.schema}, got {rows.schema}")
+        raise InputError("columns", f"must be {expected.schema}", f"{rows.schema}")
     for key in ("point", "run", "learner", "round"):
         if not rows[key].equals(expected[key]):
-            raise ValueError(f"{key} must be as in the spec, got others")
+            raise InputError(key, "must be as in the spec", "others")
 
 
 def _result(rows: frames.DataFrame) -> Result:
@@ -86,4 +87,4 @@ def _result(rows: frames.DataFrame) -> Result:
 def _check_range(name: str, values: NDArray[Any], most: NDArray[Any] | float) -> None:
     wrong = values[(values < 0) | (values > most)]
     if wrong.size:
-        raise ValueError(f"{name} must be from 0 to 1 a round, got {wrong[0]}")
+        raise InputError(name, "must be from 0 to 1 a round", f"{wrong[0]}")

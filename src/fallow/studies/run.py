@@ -9,6 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from fallow.errors import InputError
 from fallow.files import set_aside
 from fallow.studies.batch import Batch, Failure
 from fallow.studies.engine import Part, play_parts
@@ -70,7 +71,7 @@ def run(
 
     Raises
     ------
-    ValueError
+    InputError
         If the folder holds results of another spec or of other code, or is in use.
     """
     watcher = watcher or Watcher()
@@ -83,7 +84,7 @@ def run(
         play(results, crew, tallies, watcher)
 
 
-def _set_aside(path: Path, error: ValueError, watcher: Watcher) -> None:
+def _set_aside(path: Path, error: InputError, watcher: Watcher) -> None:
     kept = set_aside(path)
     watcher.damaged(f"{error}; kept as {kept.name}, and its runs are played again")
 
@@ -99,11 +100,11 @@ class _Tallies:
         for place in range(len(folder.spec.points)):
             try:
                 self.at.append(folder.read_tally(place))
-            except ValueError as error:
+            except InputError as error:
                 _set_aside(folder.tally_path(place), error, watcher)
                 self.at.append(Tally())
         for path in folder.stray_tallies():
-            wrong = ValueError(f"{path} is not a tally of this study: its name is of no point")
+            wrong = InputError(str(path), "is not a tally of this study: its name is of no point")
             _set_aside(path, wrong, watcher)
 
     def __enter__(self) -> _Tallies:
@@ -172,8 +173,9 @@ def _find_rows(folder: Folder, watcher: Watcher) -> dict[Piece, Path]:
         try:
             piece, rows = folder.read_rows(path)
             if piece in found:
-                raise ValueError(f"{path} is one of two files of its runs: {found[piece].name} too")
-        except ValueError as error:
+                rule = f"is one of two files of its runs: {found[piece].name} too"
+                raise InputError(str(path), rule)
+        except InputError as error:
             _set_aside(path, error, watcher)
         else:
             found[piece] = path

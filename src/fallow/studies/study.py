@@ -13,6 +13,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.drift import play_phases
+from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.planners.cycle import Plan
 from fallow.planners.ranking import ghost
@@ -84,21 +85,21 @@ class Study:
         object.__setattr__(self, "seed", checks.seed("seed", self.seed))
         if not isinstance(self.instance, Instance) and not callable(self.instance):
             rule = "an Instance, or a function from a seed to one"
-            raise ValueError(f"instance must be {rule}, got {checks.short(self.instance)}")
+            raise InputError("instance", f"must be {rule}", checks.short(self.instance))
         if isinstance(self.instance, Instance):
             check_no_rules(self.instance)
         if not isinstance(self.learners, Mapping) or not self.learners:
             rule = "functions from instance and seed to a learner, by name"
-            raise ValueError(f"learners must be {rule}, got {checks.short(self.learners)}")
+            raise InputError("learners", f"must be {rule}", checks.short(self.learners))
         for name, make in self.learners.items():
             checks.text("the name of a learner", name, longest=checks.MAX_NAME)
             if not callable(make):
                 rule = "a function from instance and seed to a learner"
-                raise ValueError(f"learner {name!r} must be {rule}, got {checks.short(make)}")
+                raise InputError(f"learner {name!r}", f"must be {rule}", checks.short(make))
         references = self.references
         if not isinstance(references, Mapping) or not all(map(callable, references.values())):
             rule = "functions from an instance to a plan or a gain, by name"
-            raise ValueError(f"references must be {rule}, got {checks.short(references)}")
+            raise InputError("references", f"must be {rule}", checks.short(references))
         check_rewards("rewards", self.rewards)
         check_concentration("concentration", self.concentration)
         _ = self.rounds
@@ -186,16 +187,17 @@ class Study:
         drawn = self.instance(seed)
         phases = [drawn] if isinstance(drawn, Instance) else drawn
         if not isinstance(phases, list | tuple) or not phases:
-            raise ValueError(f"a family must return instances, got {checks.short(drawn)}")
+            raise InputError("a family", "must return instances", checks.short(drawn))
         for phase in phases:
             if not isinstance(phase, Instance) or phase.arms != phases[0].arms:
-                rule = "a family must return instances with the same number of arms"
-                raise ValueError(f"{rule}, got {checks.short(drawn)}")
+                rule = "must return instances with the same number of arms"
+                raise InputError("a family", rule, checks.short(drawn))
             check_no_rules(phase)
         if len(phases) > self.horizon:
-            raise ValueError(
-                f"a family must return at most one instance a round, got {len(phases):,} for a "
-                f"horizon of {self.horizon:,}"
+            raise InputError(
+                "a family",
+                "must return at most one instance a round",
+                f"{len(phases):,} for a horizon of {self.horizon:,}",
             )
         return phases
 
@@ -207,9 +209,10 @@ class Study:
 def check_no_rules(instance: Instance) -> None:
     """Check that learners are not measured against plans that obey rules, as they do not."""
     if instance.rules:
-        raise ValueError(
-            f"instance must have no rules, which learners do not obey, got {len(instance.rules)}; "
-            "play it without, by instance.with_rules(Rules())"
+        raise InputError(
+            "instance",
+            "must have no rules, which learners do not obey",
+            f"{len(instance.rules)}; play it without, by instance.with_rules(Rules())",
         )
 
 

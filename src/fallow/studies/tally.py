@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.intervals import Moments, moments
 from fallow.studies.batch import Batch, Failure
 from fallow.studies.result import Result
@@ -195,9 +196,11 @@ def measure(result: Result, switching_costs: Sequence[float]) -> FloatArray:
     measures = np.stack([*regrets, result.shares(), result.switches, ranking], axis=1)
     largest = np.abs(measures).max(initial=0.0)
     if not largest <= LARGEST_VALUE:
-        raise ValueError(
-            f"regrets must be at most {LARGEST_VALUE:g}, got {largest:g} with switching costs "
-            f"{', '.join(f'{cost:g}' for cost in switching_costs)}; make them smaller"
+        raise InputError(
+            "regrets",
+            f"must be at most {LARGEST_VALUE:g}",
+            f"{largest:g} with switching costs "
+            f"{', '.join(f'{cost:g}' for cost in switching_costs)}; make them smaller",
         )
     return measures + 0.0  # no negative zeros, whose order is not defined
 

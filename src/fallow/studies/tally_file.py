@@ -14,6 +14,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import FloatArray
+from fallow.errors import InputError
 from fallow.files import parse_json, seal, unseal
 from fallow.intervals import Moments
 from fallow.studies import fields
@@ -63,7 +64,7 @@ def parse_tally(
 
     Raises
     ------
-    ValueError
+    InputError
         If it is damaged or another's; the error names the field, the rule and the value.
     """
     line, _, body = unseal(content).partition(b"\n")
@@ -79,14 +80,14 @@ def parse_tally(
         ("segments", len(described), len(covered)),
     ):
         if found != wanted:
-            raise ValueError(f"{name} must be {wanted}, got {found}")
+            raise InputError(name, f"must be {wanted}", f"{found}")
     numbers = _Numbers(body, shape)
     segments = [_parse(part, each, numbers) for part, each in zip(covered, described, strict=True)]
     numbers.end()
     counts = [each.moments.count if each.moments else len(each.values) for each in segments]
     if sum(counts) + failed != stop:
-        raise ValueError(
-            f"failed must be {stop - sum(counts)}, as values are missing, got {failed}"
+        raise InputError(
+            "failed", f"must be {stop - sum(counts)}, as values are missing", f"{failed}"
         )
     return Tally(tuple(segments), tuple(failures), failed)
 
@@ -112,21 +113,21 @@ class _Numbers:
 
     def __init__(self, body: bytes, shape: tuple[int, int, int]) -> None:
         if len(body) % NUMBER.itemsize:
-            raise ValueError(f"numbers must be of 8 bytes each, got {len(body)} bytes")
+            raise InputError("numbers", "must be of 8 bytes each", f"{len(body)} bytes")
         self._left, self._shape = np.frombuffer(body, NUMBER), shape
 
     def take(self, length: int) -> FloatArray:
         """Return the next values by measure, learner and round, so many of each."""
         size = length * math.prod(self._shape)
         if size > len(self._left):
-            raise ValueError(f"numbers must be {size} more, got {len(self._left)}")
+            raise InputError("numbers", f"must be {size} more", f"{len(self._left)}")
         taken, self._left = self._left[:size], self._left[size:]
         return taken.reshape(length, *self._shape).astype(np.float64)
 
     def end(self) -> None:
         """Refuse numbers that nobody took."""
         if len(self._left):
-            raise ValueError(f"numbers must end with the last segment, got {len(self._left)} more")
+            raise InputError("numbers", "must end with the last segment", f"{len(self._left)} more")
 
 
 def _parse(runs: range, value: object, numbers: _Numbers) -> Segment:
@@ -139,17 +140,17 @@ def _parse(runs: range, value: object, numbers: _Numbers) -> Segment:
     if len(runs) < BLOCK:
         for key, only in (("weight", 1), ("count", None)):
             if described[key] != only:
-                raise ValueError(f"{key} must be {only} below a block, got {described[key]!r}")
+                raise InputError(key, f"must be {only} below a block", f"{described[key]!r}")
         return Segment(runs, values)
     count = checks.whole_number("count", described["count"], minimum=length, maximum=len(runs))
     weight = _parse_weight(described["weight"], length, count, len(runs))
     if (np.diff(values, axis=0) < 0).any():
-        raise ValueError("values must be sorted, got some that are not")
+        raise InputError("values", "must be sorted", "some that are not")
     (mean,), (squares,) = numbers.take(1), numbers.take(1)
     if count:
         _check("mean", mean, -LARGEST_VALUE, LARGEST_VALUE)
     elif not np.isnan(mean).all():
-        raise ValueError("mean must be not a number where all runs failed, got others")
+        raise InputError("mean", "must be not a number where all runs failed", "others")
     _check("squares", squares, 0.0, count * (2 * LARGEST_VALUE) ** 2)
     return Segment(runs, values, Moments(count, mean, squares), weight)
 
@@ -158,14 +159,14 @@ def _parse_weight(value: Any, length: int, count: int, runs: int) -> int:
     """Return how many values one of a sample of this length stands for."""
     weight = checks.whole_number("weight", value, minimum=1, maximum=runs // BLOCK)
     if weight.bit_count() != 1:
-        raise ValueError(f"weight must be a power of two, got {weight}")
+        raise InputError("weight", "must be a power of two", f"{weight}")
     if (weight == 1 and length != count) or (count > 0) != (length > 0):
-        raise ValueError(f"values must stand for {count} at weight {weight}, got {length}")
+        raise InputError("values", f"must stand for {count} at weight {weight}", f"{length}")
     return weight
 
 
 def _check(name: str, values: FloatArray, low: float, high: float) -> FloatArray:
     wrong = values[~((values >= low) & (values <= high))]
     if wrong.size:
-        raise ValueError(f"{name} must be from {low:g} to {high:g}, got {wrong[0]}")
+        raise InputError(name, f"must be from {low:g} to {high:g}", f"{wrong[0]}")
     return values

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.toml import read_toml
 
 Key = str | int
@@ -33,20 +34,20 @@ class Table:
         try:
             return cls(file, *read_toml(file))
         except OSError as error:
-            raise ValueError(f"{file} must be a TOML file: {error}") from None
+            raise InputError(f"{file}", f"must be a TOML file: {error}") from None
 
     def take(self, key: str, read: Callable[[str, Any], T], default: T = REQUIRED) -> T:
         """Return the value of a key as `read` makes it of the key's full name and its value."""
         self._known.append(key)
         if key not in self.values:
             if default is REQUIRED:
-                raise self.mistake(f"{self.name(key)} must be given, got nothing")
+                raise self.mistake(InputError(self.name(key), "must be given", "nothing"))
             return default
         self._left.discard(key)
         try:
             return read(self.name(key), self.values[key])
-        except ValueError as error:
-            raise self.mistake(str(error), key) from None
+        except InputError as error:
+            raise self.mistake(error, key) from None
 
     def tables(self, key: str) -> list[Table]:
         """Return the tables of an array of tables, none if the key is missing."""
@@ -70,7 +71,7 @@ class Table:
         for key, value in given.items():
             if _holds_date(value):
                 rule = "of numbers, text, true, false, lists or tables"
-                raise self.mistake(f"{self.name(key)} must be {rule}, got {value}", key)
+                raise self.mistake(InputError(self.name(key), f"must be {rule}", f"{value}"), key)
         return given
 
     def rest(self) -> dict[str, Any]:
@@ -84,19 +85,19 @@ class Table:
         for key in self.values:
             if key in self._left:
                 what = f"a key of {self.name()}" if self.place else "a key"
-                rule = f"{what} must be one of {', '.join(self._known)}"
+                rule = f"must be one of {', '.join(self._known)}"
                 hint = checks.suggestion(key, self._known)
-                raise self.mistake(f"{rule}, got {key!r}{hint}", key)
+                raise self.mistake(InputError(what, rule, f"{key!r}{hint}"), key)
 
     def name(self, *keys: Key) -> str:
         """Return the full name of a key, such as learners.pi_low.delta."""
         return ".".join(map(str, (*self.place, *keys)))
 
-    def mistake(self, message: str, *keys: Key) -> ValueError:
-        """Return an error that names the file, and the line if this key is in it."""
+    def mistake(self, error: InputError, *keys: Key) -> InputError:
+        """Return the error with the file in front, and the line if this key is in it."""
         line = _line(self.text, (*self.place, *keys))
         where = self.file if line is None else f"{self.file}, line {line}"
-        return ValueError(f"{where}: {message}")
+        return error.at(where)
 
 
 def _holds_date(value: Any) -> bool:
@@ -107,13 +108,13 @@ def _holds_date(value: Any) -> bool:
 
 def _table(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be a table, got {checks.short(value)}")
+        raise InputError(name, "must be a table", checks.short(value))
     return value
 
 
 def _list_of_tables(name: str, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list):
-        raise ValueError(f"{name} must be tables headed [[{name}]], got {checks.short(value)}")
+        raise InputError(name, f"must be tables headed [[{name}]]", checks.short(value))
     return [_table(name, each) for each in value]
 
 

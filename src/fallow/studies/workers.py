@@ -23,6 +23,7 @@ from threading import Thread, current_thread, main_thread
 from typing import Any
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.source import code_version
 from fallow.studies.batch import Batch, check_version, pack, play_batch, play_packed
 from fallow.studies.study import Study
@@ -185,7 +186,7 @@ def cluster_workers(address: str) -> Iterator[Workers]:
         kind, _, number = address.partition(":")
         if kind == "local":
             if not number.isdecimal() or int(number) < 1:
-                raise ValueError(f"cluster must be like local:4 or an address, got {address}")
+                raise InputError("cluster", "must be like local:4 or an address", address)
             with ThreadPoolExecutor(1) as starter:
                 with without_ctrl_c():
                     started = starter.submit(
@@ -201,9 +202,10 @@ def cluster_workers(address: str) -> Iterator[Workers]:
             client = stack.enter_context(connect(scheduler, timeout=CONNECT_SECONDS))
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
-            raise ValueError(
-                f"cluster must be the address of a Dask scheduler with workers, got {address}: "
-                f"{error}"
+            raise InputError(
+                "cluster",
+                "must be the address of a Dask scheduler with workers",
+                f"{address}: {error}",
             ) from None
         for worker, found in client.run(code_version, on_error="return").items():
             check_version(code_version(), str(found), worker)

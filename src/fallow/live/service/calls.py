@@ -196,7 +196,7 @@ class Calls:
         campaign = await self._campaign(request)
         after = request.query_params.get("after", "0")
         if not (after.isascii() and after.isdigit() and len(after) <= 18):
-            raise ValueError(f"after must be the number of an event, got {checks.short(after)}")
+            raise InputError("after", "must be the number of an event", checks.short(after))
         name = campaign.desk.name
         pages = self._host.events(campaign, int(after))
         first: list[tuple[int, Event]] = await anext(

@@ -18,6 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.live.service.protocol import Protocol
 
 PATIENCE = 1
@@ -37,14 +38,15 @@ class Place:
     def __post_init__(self) -> None:
         checks.whole_number("--port", self.port, minimum=0, maximum=65_535)
         if (self.cert is None) != (self.key is None):
-            raise ValueError("--cert and --key must both be given, or neither, got one of them")
+            raise InputError("--cert and --key", "must both be given, or neither", "one of them")
         if self.cert is not None:
             try:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.cert, self.key)
             except OSError as error:
-                raise ValueError(
-                    f"--cert and --key must be PEM files, a certificate and its private key, got "
-                    f"{self.cert} and {self.key}: {error.strerror or error}"
+                raise InputError(
+                    "--cert and --key",
+                    "must be PEM files, a certificate and its private key",
+                    f"{self.cert} and {self.key}: {error.strerror or error}",
                 ) from None
 
     @contextmanager
@@ -56,9 +58,10 @@ class Place:
         except OSError as error:
             is_name = isinstance(error, socket.gaierror) or error.errno is None
             reason = error.strerror if is_name else os.strerror(error.errno or 0)
-            raise ValueError(
-                "the address must be one of this machine with a port that is free, got "
-                f"{self.host} and port {self.port}: {reason}; --port 0 takes a free one"
+            raise InputError(
+                "the address",
+                "must be one of this machine with a port that is free",
+                f"{self.host} and port {self.port}: {reason}; --port 0 takes a free one",
             ) from None
         with server as bound:
             host = f"[{self.host}]" if ":" in self.host else self.host

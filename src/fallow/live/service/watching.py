@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 
+from fallow.errors import InputError
 from fallow.live.events import Event
 from fallow.live.log import log_of
 from fallow.live.policy import Policy
@@ -159,7 +160,7 @@ def _plan_answer(policy: Policy) -> PlanAnswer:
 def _rest_answer(settings: Settings, arms: list[str], events: list[tuple[int, Event]]) -> Rest:
     try:
         verdict = rest_matters(log_of(settings, arms, events))
-    except ValueError as error:
+    except InputError as error:
         return Rest("cannot say", str(error))
     if verdict.missing:  # numbers would only mislead those who watch
         return Rest(verdict.verdict, f"{verdict.verdict}; missing: {verdict.missing}")

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope
 
+from fallow.errors import InputError
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.stores import StoreError
 from fallow.text import visible
@@ -35,7 +36,7 @@ STATUSES = (
     (msgspec.ValidationError, 422),
     (msgspec.DecodeError, 400),
     (UnicodeDecodeError, 400),
-    (ValueError, 422),
+    (InputError, 422),
     (StoreError, 503),
 )
 """The HTTP status for an error; the first that fits."""
@@ -88,6 +89,8 @@ def refusal(error: Exception, nowhere: str) -> tuple[int, str, dict[str, str]]:
         elif error.status_code == 405:
             message = f"the method must be one of {headers.get('Allow', 'GET, HEAD')}"
         return error.status_code, message, headers
+    if isinstance(error, RecursionError) and "deserializing" in str(error):  # as msgspec says
+        error = msgspec.DecodeError("a body must have fewer lists within lists, got too many")
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if status == 500:
         for part in traceback.format_exception(error):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.live.events import DECISION, RETIRE, Event, checksum_after
 
 VERSION = 2
@@ -166,9 +167,10 @@ def open_store(url: str, durable: bool = False) -> Store:
         from fallow.live.stores.postgres import PostgresStore
 
         return PostgresStore(url)
-    raise ValueError(
-        "store must be memory:, sqlite:///FILE or postgresql://USER@HOST/DATABASE, "
-        f"got {checks.short(url)}"
+    raise InputError(
+        "store",
+        "must be memory:, sqlite:///FILE or postgresql://USER@HOST/DATABASE",
+        checks.short(url),
     )
 
 

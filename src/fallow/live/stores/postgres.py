@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 from zlib import crc32
 
+from fallow.errors import InputError
 from fallow.extras import needed_by
 from fallow.live.events import Event
 from fallow.live.stores import (
@@ -86,7 +87,7 @@ class PostgresStore:
         try:
             self._conninfo = make_conninfo("", **PATIENCE | conninfo_to_dict(url))
         except psycopg.ProgrammingError as error:
-            raise ValueError(f"store must be a URL of PostgreSQL, got {error}") from error
+            raise InputError("store", "must be a URL of PostgreSQL", f"{error}") from error
         self._lock = Lock()
         self._connection: psycopg.Connection | None = None
         with self._connected("opened") as connection:
