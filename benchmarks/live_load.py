@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import math
 import multiprocessing
 import sys
 import time
 import zlib
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import count
+from itertools import count, pairwise
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any, cast
 
@@ -43,14 +43,14 @@ class Load:
     users
         Distinct users, in rotation.
     arms
-        The first of these retire one after the other, and new ones come; none: they stay.
+        How many there are, of which some go while new ones come; 0: they stay as they are.
     watchers
         Streams of the campaign.
     """
 
     seconds: float
     users: int
-    arms: Sequence[str] = ()
+    arms: int = 0
     watchers: int = 0
 
 
@@ -64,6 +64,8 @@ class Waits:
         Waits for decisions.
     silence
         The longest time in which nobody was answered.
+    first_silence
+        The same while it warmed up, which nothing else counts.
     probe
         The longest wait for /healthz.
     change
@@ -83,12 +85,18 @@ class Waits:
     p999: float
     longest: float
     silence: float
+    first_silence: float
     probe: float
     change: float
     pause: float
     busy: float
     rate: float
     streamed: float
+
+
+def arm_name(number: int) -> str:
+    """Return the name of an arm."""
+    return f"arm-{number}"
 
 
 class Clients:
@@ -99,7 +107,7 @@ class Clients:
         self._turn = count()
         self._start = time.monotonic() + WARM_UP_SECONDS
         self._until = self._start + load.seconds
-        self._answers: list[float] = []
+        self._answers = [time.monotonic()]
         self._waits: dict[str, list[float]] = {"decision": [], "probe": [], "change": []}
         self._pauses: list[float] = []
 
@@ -114,16 +122,17 @@ class Clients:
         seconds, megabytes = processor
         decisions = sorted(self._waits["decision"])
         p50, p99, p999 = (_quantile(decisions, share) for share in (0.5, 0.99, 0.999))
-        pairs = zip(self._answers, self._answers[1:], strict=False)
+        first = sum(answered <= self._start for answered in self._answers)
         return Waits(
             p50=1000 * p50,
             p99=1000 * p99,
             p999=1000 * p999,
-            longest=1000 * decisions[-1],
-            silence=1000 * max(after - before for before, after in pairs if after > self._start),
-            probe=1000 * max(self._waits["probe"]),
-            change=1000 * max(self._waits["change"], default=0.0),
-            pause=1000 * max(self._pauses),
+            longest=1000 * max(decisions, default=math.nan),
+            silence=1000 * _longest_gap(self._answers[first - 1 :]),
+            first_silence=1000 * _longest_gap(self._answers[:first]),
+            probe=1000 * max(self._waits["probe"], default=math.nan),
+            change=1000 * max(self._waits["change"], default=math.nan),
+            pause=1000 * max(self._pauses, default=math.nan),
             busy=seconds / self._load.seconds,
             rate=len(decisions) / self._load.seconds,
             streamed=megabytes / self._load.seconds,
@@ -149,16 +158,14 @@ class Clients:
 
     async def _admin(self) -> None:
         """Let an arm come, then the oldest one go, and so on."""
-        connection, arms = await Connection.open(self._port), deque(self._load.arms)
-        for number in count():
-            for method in ("PUT", "DELETE"):
+        connection = await Connection.open(self._port)
+        for oldest in count():
+            for method, number in (("PUT", oldest + self._load.arms), ("DELETE", oldest)):
                 await asyncio.sleep(CHANGE_SECONDS)
                 if time.monotonic() > self._until:
                     return
-                if method == "PUT":
-                    arms.append(f"new-{number}")
-                arm = arms[-1] if method == "PUT" else arms.popleft()
-                await self._ask(connection, "change", method, f"{CAMPAIGN}/arms/{arm}")
+                path = f"{CAMPAIGN}/arms/{arm_name(number)}"
+                await self._ask(connection, "change", method, path)
 
     async def _ask(
         self,
@@ -219,7 +226,11 @@ def _worth(made: dict[str, Any]) -> float:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[int(share * len(ordered))]
+    return ordered[int(share * len(ordered))] if ordered else math.nan
+
+
+def _longest_gap(times: Sequence[float]) -> float:
+    return max((after - before for before, after in pairwise(times)), default=0.0)
 
 
 async def _run(port: int, load: Load, streamed: Synchronized[int]) -> Waits:
