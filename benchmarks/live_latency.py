@@ -186,6 +186,8 @@ def _line(scenario: Scenario, ours: Waits, theirs: Waits) -> str:
         f"[clients: late {ours.pause:.2g} and {theirs.pause:.2g}, "
         f"busy {ours.busy:.0%} and {theirs.busy:.0%}]"
     )
+    if scenario.goals():
+        parts.append(f"[goals: {scenario.goals()}]")
     return " ".join(parts)
 
 
