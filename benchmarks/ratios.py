@@ -32,7 +32,7 @@ class Ratio:
         return cls(median(values), min(values), max(values))
 
     def __str__(self) -> str:
-        return f"{_short(self.median)} ({_short(self.low)} to {_short(self.high)})"
+        return f"{short(self.median)} ({short(self.low)} to {short(self.high)})"
 
 
 def in_turns(
@@ -79,5 +79,6 @@ def duration(seconds: float) -> str:
     return f"{1000 * seconds:.3g} ms"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Write a number with three digits or more."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
