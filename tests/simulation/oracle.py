@@ -16,7 +16,7 @@ class Shown(NamedTuple):
     arm: str
 
 
-class Broken(AssertionError):
+class BrokenError(AssertionError):
     """Something that must hold does not."""
 
 
@@ -121,4 +121,4 @@ class Oracle:
 
     def _require(self, holds: bool, what: str) -> None:
         if not holds:
-            raise Broken(what)
+            raise BrokenError(what)

@@ -10,9 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 from service_helpers import SECRETS, Answer, ask_app
-from simulation.database import Connection, Database
-from simulation.oracle import Broken, Oracle
-from simulation.scheduler import Loop, Scheduler
 
 from fallow.live.folding import load_state
 from fallow.live.service.app import Service
@@ -20,6 +17,9 @@ from fallow.live.service.host import Host
 from fallow.live.service.overview import MOST_BUCKETS, overview_of
 from fallow.live.service.tokens import ADMIN, Token
 from fallow.live.state import State
+from simulation.database import Connection, Database
+from simulation.oracle import BrokenError, Oracle
+from simulation.scheduler import Loop, Scheduler
 
 START = 1.8e9
 """The wall clock when a simulation begins."""
@@ -59,6 +59,12 @@ class Process:
             world.database, world.is_shared, world.scheduler.random, world.failures
         )
         self.loop.call_soon(self._start)
+
+    @property
+    def has_noticed(self) -> bool:
+        """Whether the process knows that its history is not that of the store."""
+        failure = None if self.host is None else self.host.committer.failure
+        return failure is not None and "another history" in failure
 
     def now(self) -> float:
         """Return the wall clock of the process, which may jump."""
@@ -127,7 +133,7 @@ class World:
         return sum(len(oracle.events) for oracle in self.oracles.values())
 
     def run(self) -> None:
-        """Play everything, and raise `Broken` if something does not hold."""
+        """Play everything, and raise `BrokenError` if something does not hold."""
         rolling = self.scheduler.random
         with self._logged(), patch("fallow.live.folding.SNAPSHOT", SNAPSHOT_EVENTS):
             for _ in range(rolling.randint(1, 3) if self.is_shared else 1):
@@ -225,8 +231,7 @@ class World:
         """Check a decision that a client was answered with."""
         name, _, number = identity.rpartition("-")
         if process.known_epoch != self.database.epoch:
-            self._check_stale(process)
-            return
+            return  # until it notices, it may repeat what it knows; what it keeps is checked anyway
         found = self.acknowledged.setdefault(identity, (user, arm))
         self._require(found == (user, arm), f"{identity} was given to two: {found}, {user}")
         events = self.oracles[name].events
@@ -234,24 +239,12 @@ class World:
         if kept is None or (kept.user, kept.arm) != (user, arm):
             self.note(f"{identity} was acknowledged but is {kept}")
 
-    def _check_stale(self, process: Process) -> None:
-        """A process that knew a lost history may not acknowledge anything new of it."""
-        assert process.host is not None
-        for name, campaign in process.host.campaigns.items():
-            state = campaign.desk.state
-            events = self.oracles[name].events if name in self.oracles else []
-            fresh = State(state.settings)
-            for number, event in enumerate(events[: state.head], 1):
-                fresh.apply(number, event)
-            if fresh.checksum != state.checksum and process.host.committer.failure is None:
-                return  # not noticed yet: nothing was appended since
-
     def _watch(self, campaign: int, number: int, event: Any) -> None:
         name = self.database.content._campaigns[campaign][0]
         oracle = self.oracles.setdefault(name, Oracle(self.settings[name]))
         try:
             oracle.take_in(number, event)
-        except Broken as broken:
+        except BrokenError as broken:
             self.note(f"{name}: {broken}")
 
     def _settle(self) -> None:
@@ -266,6 +259,12 @@ class World:
         self.failures = 0.0
         until = self.scheduler.now + QUIET
         self.scheduler.run(lambda: bool(self.broken), until)
+        self.scheduler.run(self._is_idle, until + QUIET)
+
+    def _is_idle(self) -> bool:
+        """Tell whether no process is writing at this moment."""
+        hosts = (process.host for process in self.processes)
+        return all(host is not None and host.committer._writing is None for host in hosts)
 
     def _check_quiet(self) -> None:
         self._require(not self.broken, "; ".join(self.broken))
@@ -326,6 +325,7 @@ class World:
         self._require(len(campaign.turns) == 0, "turns that nobody has")
         if process.known_epoch == self.database.epoch:
             self._require(host.committer.failure is None, f"not ready: {host.committer.failure}")
+        if host.committer.failure is None:  # also where an older copy was restored
             live = campaign.desk.state.to_bytes()
             self._require(live == replayed.to_bytes(), f"{name}: live state and replay differ")
 
@@ -347,7 +347,7 @@ class World:
 
     def _require(self, holds: bool, what: str) -> None:
         if not holds:
-            raise Broken(what)
+            raise BrokenError(what)
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
@@ -471,12 +471,16 @@ class Client:
         def come(answer: Answer) -> None:
             self._loop.call_later(world.scheduler.delay(), take, answer)
 
+        had_noticed = process.has_noticed
+
         def take(answer: Answer) -> None:
             nonlocal is_over
             if is_over:
                 return
             is_over = True
             timer.cancel()
+            if had_noticed and answer.status in (200, 201):
+                world.note(f"{method} {path}: answered by a process with a lost history")
             if answer.status >= 500 and answer.status != 503:
                 world.note(f"{method} {path}: {answer.status} {answer.body!r}")
             if answer.status == 503:

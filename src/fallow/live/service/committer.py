@@ -62,10 +62,7 @@ class Committer:
 
     def keep(self, campaign: ServedCampaign, event: Event | None) -> Proposal:
         """Propose an event, or None to hear of the events of other processes."""
-        if campaign.is_dropped:
-            raise StoreError(RELOADING)
-        if self._lost is not None:
-            raise self._lost
+        self.check(campaign)
         proposal = Proposal(event, self._loop.create_future())
         campaign.queue.append(proposal)
         self._pending[campaign] = None
@@ -74,6 +71,13 @@ class Committer:
         elif self._writing is None:
             self._writing = self._loop.create_task(self._write())
         return proposal
+
+    def check(self, campaign: ServedCampaign) -> None:
+        """Check that what is known of a campaign can be trusted."""
+        if campaign.is_dropped:
+            raise StoreError(RELOADING)
+        if self._lost is not None:
+            raise StoreError(str(self._lost))
 
     async def drain(self) -> None:
         """Wait until everything that was proposed is settled."""

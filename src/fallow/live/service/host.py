@@ -164,6 +164,7 @@ class Host:
         try:
             has_caught_up = not self._store.shared
             while True:
+                self.committer.check(campaign)
                 try:
                     answer = request()
                 except UnknownError:

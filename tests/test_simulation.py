@@ -1,0 +1,50 @@
+"""The whole service from one seed, and whether the simulator would find known bugs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+
+import pytest
+from simulation.faults import SERVED, faults
+from simulation.oracle import BrokenError
+from simulation.world import World
+
+CHUNK = 30
+CHUNKS = 100 if os.environ.get("FALLOW_NIGHTLY") else 10
+MOST_SEEDS = 300
+"""Seeds within which a bug must be found."""
+
+
+@pytest.mark.parametrize("first", range(0, CHUNK * CHUNKS, CHUNK))
+def test_nothing_is_broken_whatever_fails(first: int) -> None:
+    """Replay one seed alone with `python -m simulation SEED 1`, in the folder of the tests."""
+    for seed in range(first, first + CHUNK):
+        try:
+            World(seed).run()
+        except BrokenError as broken:
+            raise AssertionError(f"seed {seed}: {broken}") from broken
+
+
+def test_a_seed_determines_everything() -> None:
+    one, other = World(7), World(7)
+    one.run()
+    other.run()
+    assert one.requests == other.requests
+    assert [each.events for each in one.oracles.values()] == [
+        each.events for each in other.oracles.values()
+    ]
+
+
+@pytest.mark.parametrize("fault", faults())
+def test_known_bugs_are_found(fault: str) -> None:
+    SERVED.clear()
+    with ExitStack() as stack:
+        for put_back in faults()[fault]:
+            stack.enter_context(put_back)
+        for seed in range(MOST_SEEDS):
+            try:
+                World(seed).run()
+            except BrokenError:
+                return
+    raise AssertionError(f"{fault}: not found in {MOST_SEEDS} seeds")
