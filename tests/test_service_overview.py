@@ -47,6 +47,7 @@ def test_the_overview_adds_up() -> None:
             "wait": None,
             "explore": 0.0,
             "rules": {},
+            "key_days": 7.0,
         }
         assert found["counts"] == {
             "events": 60 + 6 + len(rewards) + 1,

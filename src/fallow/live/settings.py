@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -13,10 +14,12 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray
 from fallow.beliefs import check_cells
+from fallow.errors import InputError
 from fallow.logs.clock import BINS, CLOCKS, check_max_delay
 from fallow.rules import Rules
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+ARMS_RULE = "must be at least one, and each once"
 MAX_USER = 200
 """Longest name of a user and longest key, in characters."""
 
@@ -52,6 +55,9 @@ class Settings:
         The share of decisions that are drawn at random, so that the log supports estimates.
     rules
         What all decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
+    key_days
+        Days in which keys and settled decisions are remembered, so that repeated requests are
+        recognized.
     """
 
     arms: Sequence[str]
@@ -61,19 +67,22 @@ class Settings:
     wait: float | None = None
     explore: float = 0.0
     rules: Rules = field(default_factory=Rules)
+    key_days: float = 7.0
 
     def __post_init__(self) -> None:
         names = checks.listed("arms", self.arms, "a list of names")
-        for name in names:
-            checks.name("the name of an arm", name, checks.MAX_NAME)
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if not names or twice is not None:
-            found = "none" if twice is None else f"{checks.short(twice)} twice"
-            raise ValueError(f"arms must be at least one, and each once, got {found}")
-        object.__setattr__(self, "arms", tuple(names))
         checks.one_of("clock", self.clock, CLOCKS)
         object.__setattr__(self, "max_delay", check_max_delay(self.clock, self.max_delay))
         check_cells(len(names), self.columns)
+        seen: set[str] = set()
+        for name in names:
+            checks.name("the name of an arm", name, checks.MAX_NAME)
+            if name in seen:
+                raise InputError("arms", ARMS_RULE, f"{checks.short(name)} twice")
+            seen.add(name)
+        if not names:
+            raise InputError("arms", ARMS_RULE, "none")
+        object.__setattr__(self, "arms", tuple(names))
         if self.wait is not None:
             object.__setattr__(self, "wait", checks.positive("wait", self.wait))
         if self.default_reward is not None:
@@ -85,6 +94,11 @@ class Settings:
                     "which a decision without feedback counts as that reward"
                 )
         object.__setattr__(self, "explore", checks.share("explore", self.explore))
+        is_number = isinstance(self.key_days, int | float) and not isinstance(self.key_days, bool)
+        if not (is_number and 0 < self.key_days < math.inf):
+            rule = "must be a finite number above 0"
+            raise InputError("key_days", rule, checks.short(self.key_days))
+        object.__setattr__(self, "key_days", float(self.key_days))
         self._check_rules(names)
 
     def _check_rules(self, names: Iterable[str]) -> None:
