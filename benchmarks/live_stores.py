@@ -28,6 +28,10 @@ SETTINGS = Settings(tuple(INSTANCE.names), INSTANCE.max_delay)
 CLIENTS = 64
 LAG = 1_000
 """Decisions after which feedback comes."""
+KEYED = 10
+"""Of these decisions, one has a key."""
+DAYS = 30
+"""Over which the events of a campaign are spread."""
 CHUNK = 10_000
 LOAD = """
 import json, sys, time
@@ -146,8 +150,10 @@ def measure_start() -> Section:
         rows,
         "Processor seconds to the state of a campaign in SQLite; memory is what the process grew "
         f"by when it read all: {per_event:.0f} bytes an event and {per_user:.0f} bytes a user. "
-        f"Half of the events are decisions, each with feedback after {LAG:,} more; names of users "
-        "have 13 characters, decisions no keys. Each is a process of its own.",
+        f"Half of the events are decisions, each with feedback after {LAG:,} more; one of {KEYED} "
+        f"has a key. They are spread evenly over {DAYS} days, and keys and settled decisions are "
+        f"remembered for {SETTINGS.key_days:g}; what users were shown stays as far back as it "
+        "matters, 6 decisions. Names of users have 13 characters. Each is a process of its own.",
     )
 
 
@@ -169,12 +175,13 @@ def _events(users: int, events: int) -> Iterator[Event]:
     arms, rewards = generator.integers(len(SETTINGS.arms), size=CHUNK), generator.random(CHUNK)
     decisions = 0
     for number in range(1, events + 1):
-        at, some = 1.7e9 + number / 1000, number % CHUNK
+        at, some = 1.7e9 + number / events * DAYS * 86_400, number % CHUNK
         # The decision with number n is followed by feedback with number n + 2 * LAG + 1.
         if number % 2 or number <= 2 * LAG:
             user, arm = f"user-{decisions % users:08}", SETTINGS.arms[arms[some]]
-            reward = float(rewards[some])
-            yield Event(DECISION, at, user=user, arm=arm, delay=1 + some % 7, expected=reward)
+            key = None if decisions % KEYED else f"request-{number:012}"
+            mean, delay = float(rewards[some]), 1 + some % 7
+            yield Event(DECISION, at, user=user, arm=arm, delay=delay, expected=mean, key=key)
             decisions += 1
         else:
             yield Event(FEEDBACK, at, ref=number - 2 * LAG - 1, reward=float(rewards[some]))

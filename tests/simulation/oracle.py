@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 from fallow.live.events import ARM, CANCEL, DECISION, DEFAULT, EXPIRE, FEEDBACK, RETIRE, Event
 
 
+KEY_AGE = 7 * 86_400.0
+"""Seconds after which keys are forgotten."""
+
+
 class Shown(NamedTuple):
     """A decision that was made for a user."""
 
@@ -69,7 +73,9 @@ class Oracle:
         user, arm = event.user or "", event.arm or ""
         self._require(arm not in self._retired, f"retired arm {arm!r} was decided")
         if event.key is not None:
-            self._require(event.key not in self._keys, f"two decisions for key {event.key!r}")
+            earlier = self._keys.get(event.key)
+            is_forgotten = earlier is not None and event.at - self.events[earlier - 1].at > KEY_AGE
+            self._require(earlier is None or is_forgotten, f"two decisions for key {event.key!r}")
             self._keys[event.key] = number
         history = self._shown[user]
         for cap in self._caps():

@@ -260,7 +260,7 @@ class Campaign:
         sizes = (
             (state.retired.count(False), "arm"),
             (len(state.users), "user"),
-            (len(state.numbers), "decision"),
+            (state.decisions, "decision"),
         )
         return ", ".join(counted(count, word) for count, word in sizes)
 

@@ -85,7 +85,7 @@ class Desk:
             return False
         if not any(not (was or gone) for was, gone in self._retired_then_and_now()):
             return True  # the policy knows none of the arms that are left
-        made, columns = len(self.state.numbers), self.state.settings.columns
+        made, columns = self.state.decisions, self.state.settings.columns
         most = max(PATIENCE, STALE * made, len(self.state.arms) * columns // CELLS)
         return made - self._due_at > most
 
@@ -97,7 +97,7 @@ class Desk:
         state = self.state
         place = state.apply(number, event)
         if self._due_at is None and self._outdates_policy(event, place):
-            self._due_at = len(state.numbers)
+            self._due_at = state.decisions
         return place
 
     def _outdates_policy(self, event: Event, place: int) -> bool:
@@ -121,7 +121,7 @@ class Desk:
         self._policy = policy
         self._due_at = None
         if policy.view.retired != tuple(self.state.retired):
-            self._due_at = len(self.state.numbers)
+            self._due_at = self.state.decisions
 
     def postpone(self) -> None:
         """Go on with the policy that there is, since a new one could not be made."""
@@ -132,8 +132,8 @@ class Desk:
         checks.name("user", user, MAX_USER)
         if key is not None:
             checks.name("key", key, MAX_USER)
-            if key in self.state.keys:
-                return self.made(self.state.keys[key])
+            if (place := self.state.keys.get(key)) is not None:
+                return self.made(place)
         state, policy = self.state, self.policy
         chooser = policy.curious if self._is_curious(user) else policy.content
         ages, columns = self._past(user, now, chooser)
@@ -276,14 +276,18 @@ class Desk:
 
     def _known(self, number: int) -> int:
         place = self.state.place(number)
-        if place < 0:
-            raise unknown_decision(decision_id(self.name, number))
-        return place
+        if place >= 0:
+            return place
+        identity = decision_id(self.name, number)
+        if self.state.forgot(number):
+            days = self.state.settings.key_days
+            raise ConflictError(f"{identity} was settled more than {days:g} days ago")
+        raise unknown_decision(identity)
 
     def _turn(self, user: str) -> int:
         """Return how many decisions were made for a user."""
-        latest = self.state.users.get(user)
-        return 0 if latest is None else self.state.turn[latest] + 1
+        known = self.state.users.get(user)
+        return 0 if known is None else self.state.turn[known] + 1
 
     def _is_curious(self, user: str) -> bool:
         """Tell whether a user's next decision is to find things out.
@@ -302,14 +306,15 @@ class Desk:
         codes: list[int] = []
         columns: dict[int, int] = {}
         age = 0
-        for age, place in enumerate(islice(state.recent(user), MOST_STEPS if length else None), 1):
+        for age, (arm, at) in enumerate(
+            islice(state.past(user), MOST_STEPS if length else None), 1
+        ):
             column = age - 1
             if length:
-                elapsed = max(now - state.at[place], 0.0)
+                elapsed = max(now - at, 0.0)
                 age, column = int(elapsed / length) + 1, self._column(elapsed)
             if age > reach:
                 break
-            arm = state.arm[place]
             if arm not in columns:
                 columns[arm] = column
             elif not chooser.counts_all_pulls:
@@ -322,9 +327,7 @@ class Desk:
         state, rules = self.state, self.policy.time_rules
         if not rules:
             return {}
-        return rules.waits(
-            (state.arm[place], max(now - state.at[place], 0.0)) for place in state.recent(user)
-        )
+        return rules.waits((arm, max(now - at, 0.0)) for arm, at in state.past(user))
 
     def _refused(self, user: str, now: float, wait: Wait | None) -> RefusedError:
         """Return the error where the rules leave no arm, for some time or until something else."""

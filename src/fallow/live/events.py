@@ -88,6 +88,9 @@ class Event(NamedTuple):
         return {name: value for name, value in document.items() if value is not None}
 
 
+AS_TEXT = "\0".join(["%s"] * len(Event._fields))
+
+
 def checksum_after(checksum: int, event: Event) -> int:
     """Return the running checksum of a campaign's history after one more event.
 
@@ -95,4 +98,4 @@ def checksum_after(checksum: int, event: Event) -> int:
     that of the settings. All parts are written as text that is the same in every process: whole
     numbers, names, and floats by their shortest digits.
     """
-    return crc32("\0".join(map(str, event)).encode(), checksum)
+    return crc32((AS_TEXT % event).encode(), checksum)

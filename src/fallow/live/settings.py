@@ -18,6 +18,7 @@ from fallow.logs.clock import BINS, CLOCKS, check_max_delay
 from fallow.rules import Rules
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+ARMS_RULE = "must be at least one, and each once"
 MAX_USER = 200
 """Longest name of a user and longest key, in characters."""
 
@@ -54,6 +55,9 @@ class Settings:
         The share of decisions that are drawn at random, so that the log supports estimates.
     rules
         What all decisions obey. By elapsed time they are in seconds, and without at_least_once.
+    key_days
+        Days in which keys and settled decisions are remembered, so that repeated requests are
+        recognized.
     """
 
     arms: Sequence[str]
@@ -67,16 +71,18 @@ class Settings:
 
     def __post_init__(self) -> None:
         names = checks.listed("arms", self.arms, "a list of names")
-        for name in names:
-            checks.name("the name of an arm", name, checks.MAX_NAME)
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if not names or twice is not None:
-            found = "none" if twice is None else f"{checks.short(twice)} twice"
-            raise InputError("arms", "must be at least one, and each once", found)
-        object.__setattr__(self, "arms", tuple(names))
         checks.one_of("clock", self.clock, CLOCKS)
         object.__setattr__(self, "max_delay", check_max_delay(self.clock, self.max_delay))
         check_cells(len(names), self.columns)
+        seen: set[str] = set()
+        for name in names:
+            checks.name("the name of an arm", name, checks.MAX_NAME)
+            if name in seen:
+                raise InputError("arms", ARMS_RULE, f"{checks.short(name)} twice")
+            seen.add(name)
+        if not names:
+            raise InputError("arms", ARMS_RULE, "none")
+        object.__setattr__(self, "arms", tuple(names))
         if self.wait is not None:
             object.__setattr__(self, "wait", checks.positive("wait", self.wait))
         if self.default_reward is not None:
@@ -90,6 +96,7 @@ class Settings:
                     "that reward",
                 )
         object.__setattr__(self, "explore", checks.share("explore", self.explore))
+        object.__setattr__(self, "key_days", checks.positive("key_days", self.key_days))
         self._check_rules(names)
 
     def _check_rules(self, names: Iterable[str]) -> None:

@@ -1,15 +1,16 @@
-"""What a campaign knows: a fold over its events, the same whoever folds them."""
+"""What a campaign knows: a fold over its events, the same bits for the same events."""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -19,21 +20,25 @@ from fallow.live.events import (
     ARM,
     CANCEL,
     DECISION,
-    DEFAULT,
     EXPIRE,
     FEEDBACK,
     RETIRE,
     Event,
     checksum_after,
 )
+from fallow.live.names import Names
+from fallow.live.remembered import CANCELLED as CANCELLED
+from fallow.live.remembered import CLOSED as CLOSED
+from fallow.live.remembered import COLUMNS, Remembered
+from fallow.live.remembered import DEFAULTED as DEFAULTED
+from fallow.live.remembered import EXPIRED as EXPIRED
+from fallow.live.remembered import OPEN as OPEN
 from fallow.live.settings import Settings
 
 UNIT = 2.0**32
 """Rewards are added up as whole numbers of 1 / UNIT, so that their order makes no difference."""
-FORMAT = b"fallow state 2\n"
-"""What a state as bytes begins with, before a checksum; another number for another layout."""
-OPEN, CLOSED, CANCELLED, DEFAULTED, EXPIRED = range(5)
-"""What became of a decision: nothing yet, feedback, not shown, the default reward, or neither."""
+FORMAT = f"fallow state 3 {sys.byteorder}\n".encode()
+"""What a state as bytes begins with, before a checksum; the number is that of the layout."""
 STEPS = 4
 """Classes of the time between two decisions of a user, for each doubling of it."""
 CLASSES = 256
@@ -53,8 +58,8 @@ class View(NamedTuple):
     pace: float
 
 
-class State:
-    """Cells pooled over users, and what each user was shown.
+class State(Remembered):
+    """Cells pooled over users, and the decisions that are remembered.
 
     Attributes
     ----------
@@ -62,8 +67,6 @@ class State:
         The arms by name, and which of them are no longer chosen.
     counts, sums, waiting
         By arm and delay: rewards, their sum in units of 1 / UNIT, and decisions without one.
-    users
-        The place of each user's latest decision.
     kinds
         How many events of each kind there were.
     head
@@ -73,6 +76,7 @@ class State:
     """
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
         self.settings = settings
         self.arms: list[str] = []
         self.retired: list[bool] = []
@@ -81,83 +85,48 @@ class State:
         self.counts: list[list[int]] = []
         self.sums: list[list[int]] = []
         self.waiting: list[list[int]] = []
-        self.users: dict[str, int] = {}
-        self.keys: dict[str, int] = {}
         self.kinds: Counter[str] = Counter()
         self.head = 0
         self.checksum = crc32(settings.to_json().encode())
         self.gaps = [0] * CLASSES
         self.snapshot_at = 0
         """The last event of the snapshot that it was read from."""
-        self.oldest = 0
-        """The place of the first decision that may still be waited for."""
-        # By decision, in the order of their numbers.
-        self.numbers = array("q")
-        self.arm = array("i")
-        self.column = array("i")
-        self.previous = array("q")
-        self.turn = array("i")
-        self.at = array("d")
-        self.expected = array("d")
-        self.reward = array("d")
-        self.status = array("b")
         for name in settings.arms:
             self._add_arm(name)
 
+    @property
+    def decisions(self) -> int:
+        """How many decisions were made."""
+        return self.kinds[DECISION]
+
     def apply(self, number: int, event: Event) -> int:
-        """Take in the next event; return the place of the decision that it is about, -1 if none."""
+        """Take in the next event; return the place of the decision that it is about, -1 if none.
+
+        Nothing else changes when that decision was forgotten since the event was made.
+        """
         self.head = number
         self.checksum = checksum_after(self.checksum, event)
         kind = event.kind
         self.kinds[kind] += 1
-        place = self.place(event.ref)
+        _, earlier, last = self.last_times
+        self.last_times = [earlier, last, event.at]
         if kind == DECISION:
-            place = self._decide(number, event)
-        elif kind in (FEEDBACK, DEFAULT):
-            self._close(place, event)
-        elif kind in (CANCEL, EXPIRE):
-            self._open_again(place)
-            self.waiting[self.arm[place]][self.column[place]] -= 1
-            self.status[place] = CANCELLED if kind == CANCEL else EXPIRED
-        elif kind == ARM:
+            return self._decide(number, event)
+        place = self.place(event.ref)
+        if kind == ARM:
             self._add_arm(event.arm or "")
         elif kind == RETIRE:
             self.retired[self.places[event.arm or ""]] = True
+        elif place >= 0:
+            self._settle(place, event)
         return place
-
-    def place(self, number: int | None) -> int:
-        """Return the place of the decision with a number, -1 if there is none."""
-        if number is None:
-            return -1
-        place = bisect_left(self.numbers, number)
-        return place if place < len(self.numbers) and self.numbers[place] == number else -1
-
-    def recent(self, user: str) -> Iterator[int]:
-        """Yield the places of the decisions that a user was shown, latest first."""
-        place = self.users.get(user, -1)
-        while place >= 0:
-            if self.status[place] != CANCELLED:
-                yield place
-            place = self.previous[place]
-
-    def overdue(self, now: float) -> Iterator[int]:
-        """Yield the places of decisions for which feedback is late, oldest first."""
-        wait = self.settings.wait
-        if wait is None:
-            return
-        try:
-            self.oldest = self.status.index(OPEN, self.oldest)
-        except ValueError:
-            self.oldest = len(self.status)
-        place = self.oldest
-        while place < len(self.at) and self.at[place] + wait <= now:
-            if self.status[place] == OPEN:
-                yield place
-            place += 1
 
     @property
     def pace(self) -> float:
-        """The median time in seconds between two decisions of a user, to a quarter of an octave."""
+        """The median time in seconds between two decisions of a user, to a quarter of an octave.
+
+        It is found out where delays are elapsed time, from what `past` knows.
+        """
         total = sum(self.gaps)
         if total == 0:
             return NO_GAPS
@@ -181,40 +150,29 @@ class State:
         assert user is not None
         assert name is not None
         assert delay is not None
-        place = len(self.numbers)
-        previous = self.users.get(user, -1)
-        turn = self.turn[previous] + 1 if previous >= 0 else 0
-        while previous >= 0 and self.status[previous] == CANCELLED:
-            previous = self.previous[previous]
-        if previous >= 0:
-            gap = max(at - self.at[previous], SHORTEST_GAP)
+        if self._by_time and (shown := next(self.past(user), None)) is not None:
+            gap = max(at - shown[1], SHORTEST_GAP)
             step = int(math.log2(gap / SHORTEST_GAP) * STEPS)
             self.gaps[min(step, CLASSES - 1)] += 1
-        self.users[user] = place
-        if key is not None:
-            self.keys[key] = place
         arm, column = self.places[name], delay - 1
-        self.numbers.append(number)
-        self.arm.append(arm)
-        self.column.append(column)
-        self.previous.append(previous)
-        self.turn.append(turn)
-        self.at.append(at)
-        self.expected.append(math.nan if expected is None else expected)
-        self.reward.append(math.nan)
-        self.status.append(OPEN)
         self.waiting[arm][column] += 1
-        return place
+        expected = math.nan if expected is None else expected
+        return self._add(user, key, number, arm, column, at, expected)
 
-    def _close(self, place: int, event: Event) -> None:
-        assert event.reward is not None
+    def _settle(self, place: int, event: Event) -> None:
         self._open_again(place)
         arm, column = self.arm[place], self.column[place]
         self.waiting[arm][column] -= 1
-        self.counts[arm][column] += 1
-        self.sums[arm][column] += round(event.reward * UNIT)
-        self.reward[place] = event.reward
-        self.status[place] = CLOSED if event.kind == FEEDBACK else DEFAULTED
+        if event.kind == CANCEL:
+            self._cancel(place)
+        elif event.kind == EXPIRE:
+            self.status[place] = EXPIRED
+        else:
+            assert event.reward is not None
+            self.counts[arm][column] += 1
+            self.sums[arm][column] += round(event.reward * UNIT)
+            self.reward[place] = event.reward
+            self.status[place] = CLOSED if event.kind == FEEDBACK else DEFAULTED
 
     def _open_again(self, place: int) -> None:
         """Take back that a decision was given its default reward, or given up."""
@@ -245,21 +203,24 @@ class State:
 
         Only what may change is copied at once, which takes a tenth of the time of the whole.
         """
+        names = [
+            each.tobytes()
+            for known in (self.users, self.places_by_key)
+            for each in (known.digests(), known.numbers())
+        ]
+        growing, changing = self._arrays()
+        lengths = [len(each) for each in growing]
+        changing = [each[:] for each in changing]
         header = {
             "settings": self.settings.document(),
-            "users": list(self.users),
-            "keys": list(self.keys),
-            "decisions": len(self.numbers),
+            "lengths": [*map(len, names), *lengths, *map(len, changing)],
             **{name: deepcopy(getattr(self, name)) for name in PLAIN},
         }
-        latest = array("q", self.users.values()), array("q", self.keys.values())
-        fixed = [getattr(self, name) for name in FIXED]  # they only grow
-        changing = [getattr(self, name)[:] for name in CHANGING]
 
         def make() -> bytes:
             line = json.dumps(header, separators=(",", ":")).encode() + b"\n"
-            columns = (column[: header["decisions"]] for column in fixed)
-            content = b"".join((line, *latest, *columns, *changing))
+            fixed = (each[:length] for each, length in zip(growing, lengths, strict=True))
+            content = b"".join((line, *names, *fixed, *changing))
             return FORMAT + crc32(content).to_bytes(4) + content
 
         return make
@@ -281,25 +242,34 @@ class State:
             setattr(state, name, header[name])
         state.kinds = Counter(state.kinds)
         state.places = {name: place for place, name in enumerate(state.arms)}
+        lengths = iter(header["lengths"])
         view = view[end + 1 :]
 
-        def take(type_code: str, length: int) -> array[int]:
+        def take(item_size: int) -> memoryview:
             nonlocal view
-            taken: array[int] = array(type_code)
-            size = length * taken.itemsize
-            taken.frombytes(view[:size])
-            view = view[size:]
+            size = next(lengths) * item_size
+            taken, view = view[:size], view[size:]
             return taken
 
-        for name in ("users", "keys"):
-            names = header[name]
-            setattr(state, name, dict(zip(names, take("q", len(names)), strict=True)))
-        for name in FIXED + CHANGING:
-            code = getattr(state, name).typecode
-            setattr(state, name, take(code, header["decisions"]))
+        for name in ("users", "places_by_key"):
+            digests = np.frombuffer(take(1), np.uint64)
+            setattr(state, name, Names.of(digests, np.frombuffer(take(1), np.uint32)))
+        for part in chain(*state._arrays()):
+            del part[:]
+            part.frombytes(take(part.itemsize))
         return state
 
+    def _arrays(self) -> tuple[list[array[Any]], list[array[Any]]]:
+        """Return the arrays that only grow, and those in which values change."""
+        columns = [getattr(self, name) for name in COLUMNS]
+        trail = self.trail
+        return (
+            [trail.starts, trail.at, *columns[:-2]],
+            [trail.arm, self.latest, self.turn, *columns[-2:]],
+        )
 
-PLAIN = ("arms", "retired", "kinds", "head", "checksum", "counts", "sums", "waiting", "gaps")
-FIXED = ("numbers", "arm", "column", "previous", "turn", "at", "expected")
-CHANGING = ("reward", "status")
+
+PLAIN = (
+    *("arms", "retired", "kinds", "head", "checksum", "counts", "sums", "waiting", "gaps"),
+    *("last_times", "dropped", "most_rows"),
+)

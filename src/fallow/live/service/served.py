@@ -176,7 +176,7 @@ class ServedCampaign:
     def apply(self, number: int, event: Event) -> None:
         """Apply an event that was kept."""
         index = self.desk.apply(number, event)
-        if event.kind == FEEDBACK:
+        if event.kind == FEEDBACK and index >= 0:
             self.feedback_seconds.append(event.at - self.desk.state.at[index])
 
     def _give_back(self, taken: set[Claim]) -> None:
