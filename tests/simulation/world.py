@@ -178,11 +178,14 @@ class World:
                 process.clock_offset = 0.0
         elif what == "restore":
             self._restore()
-        if not self.processes or (what == "start" and self.is_shared and len(self.processes) < 3):
-            self._client_loop.call_later(
-                rolling.random() * 3, lambda: self.processes.append(Process(self))
-            )
+        if what == "start" or not self.processes:
+            self._client_loop.call_later(rolling.random() * 3, self._start)
         self._client_loop.call_later(rolling.random() * 8, self._trouble)
+
+    def _start(self) -> None:
+        """Start another process where there may be one more."""
+        if len(self.processes) < (3 if self.is_shared else 1):
+            self.processes.append(Process(self))
 
     def _end(self, process: Process) -> None:
         self.processes.remove(process)
@@ -225,7 +228,7 @@ class World:
     def _restart(self, process: Process) -> None:
         if process in self.processes:
             self._end(process)
-            self.processes.append(Process(self))
+            self._start()
 
     def acknowledge(self, process: Process, identity: str, user: str, arm: str) -> None:
         """Check a decision that a client was answered with."""
@@ -479,7 +482,7 @@ class Client:
                 return
             is_over = True
             timer.cancel()
-            if had_noticed and answer.status in (200, 201):
+            if had_noticed and method != "GET" and answer.status in (200, 201):
                 world.note(f"{method} {path}: answered by a process with a lost history")
             if answer.status >= 500 and answer.status != 503:
                 world.note(f"{method} {path}: {answer.status} {answer.body!r}")
