@@ -409,8 +409,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("fit", "LOG", "--user", "usr"), "--user must be one of user, time, .*did you mean 'user'?"),
     (("fit", "LOG", "--propensities", "p0,p9"), "--propensities[1] must be one of user, "),
     (("fit", "LOG", "--propensities", "p0,p1,p2"), "--arms must be given, in the order of the"),
-    (("fit", "LOG", "--propensities", "p0,p1", *CHANCES[2:4]), "got 2 for 3 arms; --arms says"),
-    (("fit", "LOG", "--reward", "time"), "give --scale LOW,HIGH"),
+    (("fit", "LOG", "--propensities", "p0,p1", *CHANCES[2:4]), "got 2 for 3 arms; give arms in"),
+    (("fit", "LOG", "--reward", "time"), "give their scale, the rewards that"),
     (("fit", "LOG", "--scale", "1"), "--scale must be two numbers such as 1,5, got '1'"),
     (("fit", "LOG", "--scale", "a,b"), "--scale must be two numbers such as 1,5, got 'a,b'"),
     (("fit", "LOG", "--scale", "2,1"), "scale must be (low, high)"),
@@ -425,12 +425,12 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("fit", "LOG", "--round-length", "ten"), "--round-length must be a number of .* got 'ten'"),
     (("fit", "LOG", "--time", "arm"), "--time must hold numbers or dates; .* in 'arm'"),
     (("fit", "LOG", "--round-length", "2"), "--round-length must come with a log by elapsed time"),
-    (("fit", "LOG", "--random", "--propensity", "propensity"), "got propensity and --random"),
+    (("fit", "LOG", "--random", "--propensity", "propensity"), "got propensity and random; leave"),
     (("fit", "LOG", "--arms", "hymn"), "--arms must hold all that were played"),
     (("fit", "LOG", "--save", "x.csv"), "the ending of --save must be one of toml, got 'csv'"),
     (("fit", "LOG", "--plot", "x.gif"), "the ending of --plot must be one of svg, png, pdf"),
     (("fit", "LOG", "--report", "no/x.html"), "--report must be in a folder that exists"),
-    (("fit", "once.csv"), "give a shorter --max-delay, or --from-start if the log has"),
+    (("fit", "once.csv"), "give a shorter longest delay, or say that the log has"),
     (("evaluate", "LOG", "hymm", "--random"), "PLAN is no file, so each part of it must be the"),
     (("evaluate", "LOG", "empty.csv", "--random"), "empty.csv must have at least one arm"),
     (("evaluate", "LOG", "no.json", "--random"), "no.json must be JSON of `fallow plan --json`"),
@@ -463,6 +463,22 @@ def test_mistakes_end_in_one_line(
     assert result.stderr.startswith("fallow: ")
     assert result.stderr.count("\n") == 1
     assert all(part in result.stderr for part in message.split(".*"))
+
+
+def test_only_the_argument_becomes_an_option_and_never_a_name_of_the_log(
+    plays: Path, tmp_path: Path
+) -> None:
+    """Columns and arms may be called as arguments of the library are."""
+    path = tmp_path / "named.csv"
+    rows = polars.read_parquet(plays).rename({"time": "max_delay_days"})
+    rows.with_columns(polars.lit("random=True").alias("arm")).write_csv(path)
+    _, errors = run("fit", path, "--time", "max_delay", code=2)
+    assert errors.startswith("fallow: --time must be one of user, max_delay_days, arm, ")
+    assert errors.rstrip().endswith("got 'max_delay'; did you mean 'max_delay_days'?")
+    _, errors = run("fit", path, "--time", "arm", code=2)
+    assert errors.rstrip().endswith(", got 'random=True' in 'arm'")
+    _, errors = run("fit", path, "--time", "max_delay_days", "--max-delay", 0, code=2)
+    assert errors == "fallow: --max-delay must be a whole number >= 1, got 0\n"
 
 
 def test_names_cannot_command_the_terminal(tmp_path: Path) -> None:

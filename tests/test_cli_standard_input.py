@@ -27,7 +27,11 @@ def test_commands_read_an_instance_from_standard_input(
     [
         (("plan", "-"), "", "standard input must be an instance as TOML, got nothing"),
         (("plan", "-"), " \n", "standard input must be an instance as TOML, got nothing"),
-        (("advise", "-"), "no", "standard input must be an instance as TOML: Expected '='"),
+        (
+            ("advise", "-"),
+            "no",
+            "standard input must be an instance as TOML: text must be TOML: Expected '='",
+        ),
         (("plan", "-"), "means = 3", "standard input must be an instance as TOML: means must"),
         (
             ("plan", "-"),

@@ -48,7 +48,7 @@ def test_bad_parameters_are_named(build: type, value: object, message: str) -> N
 
 
 def test_a_table_has_no_values_past_its_end() -> None:
-    with pytest.raises(ValueError, match="up to the longest, 3; got 2 values"):
+    with pytest.raises(ValueError, match="up to the longest, 3, got 2 values"):
         decay.table([1, 0.5])(np.arange(1, 4))
 
 

@@ -188,7 +188,7 @@ def test_a_run_that_raises_is_told_with_its_command_and_the_others_finish(tmp_pa
     assert 0 < failed < 6
     assert len(lines) == failed + 1
     told = re.fullmatch(
-        r"fallow: a run of some fail failed: ValueError: planner 'optimal' must .* "
+        r"fallow: a run of some fail failed: InputError: planner 'optimal' must .* "
         r"\(learner 'exact', run (\d) of seed 3\); to see it alone: fallow (replay .*)",
         lines[0],
     )

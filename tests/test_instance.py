@@ -177,7 +177,7 @@ NAN, INFINITY = float("nan"), float("inf")
         (([1], ["2"], [0.5]), "delays must be whole numbers >= 1, got '2' at position 0"),
         (([1], [True], [0.5]), "delays must be whole numbers >= 1, got True at position 0"),
         (([1], 2, [0.5]), "delays must be a list of whole numbers, got 2"),
-        (([1], [3], [0.5, 0.4]), "decay must have a value .* the longest, 3; got 2 values"),
+        (([1], [3], [0.5, 0.4]), "decay must have a value .* the longest, 3, got 2 values"),
         (([1], [2], [0.5, 0.6]), r"decay must never increase, got f\(1\) = 0.5 and f\(2\) = 0.6"),
         (([1], [2], [0.5, -0.1]), r"decay must lie in \[0, 1\], got -0.1 at delay 2"),
         (([1], [1], [NAN]), r"decay must lie in \[0, 1\], got nan at delay 1"),
@@ -197,7 +197,7 @@ NAN, INFINITY = float("nan"), float("inf")
         ),
         (
             ([1, 1], [1, 3], [decay.constant(1), [0.5, 0.4]]),
-            "arm 1: decay must have a value .* the longest, 3; got 2 values",
+            "arm 1: decay must have a value .* the longest, 3, got 2 values",
         ),
         (
             ([1, 1], [2, 2], [[0.5, 0.4], [0.5, 0.6]]),
@@ -280,7 +280,7 @@ def test_bad_tables_are_named(table: Any, message: str) -> None:
         ),
         (
             "baselines = [1, 1]\ndelays = [1, 2]\ndecay = [{constant = 1}, [0.3]]",
-            "arm 1: decay must have a value for each delay up to the longest, 2; got 1 values",
+            "arm 1: decay must have a value for each delay up to the longest, 2, got 1 values",
         ),
         ("baselines = [1]\ndelays = [1]\ndecay = {power = -1}", "exponent must be finite and >= 0"),
         (f"means = [[{'9' * 5000}]]", "a whole number must have at most 4,300 digits, got more"),

@@ -357,7 +357,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"time": [1, datetime(2026, 1, 31)]}, "time must be .* got datetime and int"),
     ({"time": [1, np.inf]}, "time must be finite, got inf"),
     ({"reward": ["1", "0"]}, "reward must be numbers, got str"),
-    ({"reward": [0, 5]}, r"reward must lie in \[0, 1\], got 5.0 in row 1, .*give scale="),
+    ({"reward": [0, 5]}, r"reward must lie in \[0, 1\], got 5.0 in row 1, .*give their scale"),
     ({"reward": [0, 5], "scale": (1, 5)}, r"reward must lie in \[1, 5\], got 0.0 in row 0"),
     ({"reward": [None, np.nan]}, "a log must have rewards, got 2 plays without one"),
     ({"user": [None, 1], "arm": [1, None]}, "a log must have plays, got 2 rows without"),
@@ -399,10 +399,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"propensities": [[0, 0, 1]] * 2, "arms": ["a", "b"]},
-        "must have one column an arm, got 3 for 2 arms; arms=",
+        "must have one column an arm, got 3 for 2 arms; give arms",
     ),
     ({"propensities": [0.5, 0.5]}, "propensities must be rows of numbers, one an arm"),
-    ({"propensity": [1, 1], "random": True}, "got propensity and random=True; give one"),
+    ({"propensity": [1, 1], "random": True}, "got propensity and random; leave out"),
     ({"propensity": [1, 1], "propensities": [[1, 0], [0, 1]]}, "got propensity and propensities"),
 ]
 

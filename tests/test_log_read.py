@@ -179,7 +179,7 @@ def test_one_column_may_be_used_twice(write: Write) -> None:
         ({"propensities": []}, "columns must be equally long"),
         ({"time": "who"}, "column of time must hold numbers or dates; .*, got 'user .*' in 'who'"),
         ({"clock": "day"}, "clock must be one of rounds, time"),
-        ({"propensity": "chance", "random": True}, "got propensity and random=True"),
+        ({"propensity": "chance", "random": True}, "got propensity and random"),
     ],
 )
 def test_what_a_file_does_not_have_is_refused(

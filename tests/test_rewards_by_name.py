@@ -93,7 +93,7 @@ def test_changed_code_of_a_law_changes_the_hash(module: str) -> None:
         ("arround", "must define arround, got no such name; did you mean 'around'"),
         (
             "short",
-            "rewards must draw a reward in .* got ValueError: rewards drawn by short must be one",
+            "rewards must draw a reward in .* got InputError: rewards drawn by short must be one",
         ),
         ("alone", "rewards must draw a reward in .* got TypeError: alone.. takes 1 positional"),
         ("breaks", r"rewards must draw a reward in .* got IndexError: .*\.py, line 16"),

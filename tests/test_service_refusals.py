@@ -171,6 +171,44 @@ def test_a_wrong_method_is_told_the_right_ones() -> None:
     play(scene)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_lists_within_lists_are_not_followed_without_end(opening: bytes, closing: bytes) -> None:
+    async def scene(asked: Asked) -> None:
+        for depth in (*range(300, 1100, 50), 10_000, 400_000 if closing == b"]" else 150_000):
+            nested = opening * depth + b"0" + closing * depth
+            rules = b'{"arms": ["a"], "max_delay": 2, "rules": {"cooldowns": %b}}' % nested
+            answer = await asked.ask("PUT", "/v1/campaigns/evening", rules)
+            assert answer.status in (400, 422), (depth, answer)
+        assert answer.status == 400
+        assert "fewer lists within lists" in answer.json["error"]
+        assert (await asked.decide()).status == 201
+
+    play(scene)
+
+
+@pytest.mark.parametrize("fault", [ValueError("shapes"), RecursionError("maximum recursion depth")])
+def test_a_fault_in_a_decision_is_not_the_callers(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fault: Exception
+) -> None:
+    async def scene(asked: Asked) -> None:
+        def fail(*_: object) -> None:
+            raise fault
+
+        monkeypatch.setattr(asked.driver.hosted["morning"].desk, "decide", fail)
+        answer = await asked.decide()
+        assert answer.status == 500
+        assert str(fault) not in answer.json["error"]
+        assert "Traceback (most recent call last):" in caplog.text
+        assert f"{type(fault).__name__}: {fault}" in caplog.text
+        caplog.clear()
+        body = {"decisions": [{"user": "ann"}]}
+        batch = await asked.ask("POST", "/v1/campaigns/morning/decisions/batch", body)
+        assert batch.status == 500
+        assert f"{type(fault).__name__}: {fault}" in caplog.text
+
+    play(scene)
+
+
 def test_an_error_of_the_service_is_told_in_its_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
