@@ -67,7 +67,8 @@ def test_the_citation_is_of_this_package() -> None:
 
 def test_the_changelog_begins_with_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (\S+)", changelog, flags=re.MULTILINE)[0] == PROJECT["version"]
+    versions = re.findall(r"^## (\S+)", changelog, flags=re.MULTILINE)
+    assert versions[versions[0] == "Unreleased"] == PROJECT["version"]
 
 
 def test_tests_run_on_every_python_that_is_promised() -> None:

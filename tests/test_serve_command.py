@@ -62,6 +62,8 @@ def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
         message = _refused("--token-file", path)
         assert "line 2" in message
         assert "s3cret" not in message
+    help_text = runner.invoke(app, ["serve", "--help"]).output
+    assert "until=2027-01-31" in help_text
     path.write_text(secret)
     for mode in (0o640, 0o604, 0o660):
         path.chmod(mode)
