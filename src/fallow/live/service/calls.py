@@ -37,6 +37,8 @@ from fallow.live.stores import StoreError
 
 STREAM_EVERY = 1.0
 """Seconds between two messages of a stream, at least."""
+PING_SECONDS = 15.0
+"""After which a silent stream sends a comment, so that no proxy takes it for dead."""
 
 _decision_body = msgspec.json.Decoder(DecisionBody).decode
 _feedback_body = msgspec.json.Decoder(FeedbackBody).decode
@@ -160,12 +162,16 @@ class Calls:
         watched = await self._watch(request)
 
         async def messages() -> AsyncIterator[bytes]:
-            seen = None
-            while not self._draining.is_set():
+            seen, sent = None, time.monotonic()
+            while request.method != "HEAD" and not self._draining.is_set():
                 watched.refresh()
                 if watched.version != seen:
                     seen = watched.version
                     yield b"data: " + encode(await watched.overview()) + b"\n\n"
+                    sent = time.monotonic()
+                elif time.monotonic() - sent >= PING_SECONDS:
+                    yield b": ping\n\n"
+                    sent = time.monotonic()
                 await _at_most(STREAM_EVERY, self._draining)
 
         return _streamed(request, messages(), "text/event-stream")
