@@ -53,6 +53,29 @@ def test_every_library_of_an_extra_is_known_by_it() -> None:
     assert extras == EXTRAS
 
 
+def test_the_pinned_versions_are_within_the_bounds() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines)
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    checked = set()
+    for requirement in (Requirement(line) for group in groups for line in group):
+        if requirement.name != "fallow":
+            assert pinned[requirement.name] in requirement.specifier, requirement
+            checked.add(requirement.name)
+    assert checked >= {"numpy", "starlette", "uvicorn", "psycopg"}
+
+
+def test_releases_with_known_holes_are_not_installed() -> None:
+    extras = PROJECT["optional-dependencies"]
+    bounds = {
+        each.name: each.specifier for each in map(Requirement, extras["serve"] + extras["cli"])
+    }
+    assert "0.49.0" not in bounds["starlette"]  # CVE-2025-62727
+    assert "1.0.1" not in bounds["starlette"]  # CVE-2026-48818
+    assert "3.20.2" not in bounds["filelock"]  # CVE-2026-22701
+    assert "0.55.0" not in bounds["uvicorn"]  # whose internals are used
+
+
 def test_the_citation_is_of_this_package() -> None:
     citation = read_yaml(ROOT / "CITATION.cff")
     assert citation["title"] == PROJECT["name"]
@@ -67,7 +90,8 @@ def test_the_citation_is_of_this_package() -> None:
 
 def test_the_changelog_begins_with_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (\S+)", changelog, flags=re.MULTILINE)[0] == PROJECT["version"]
+    versions = re.findall(r"^## (\S+)", changelog, flags=re.MULTILINE)
+    assert versions[versions[0] == "Unreleased"] == PROJECT["version"]
 
 
 def test_tests_run_on_every_python_that_is_promised() -> None:

@@ -251,7 +251,7 @@ TRAJECTORIES: list[tuple[str, Any, str]] = [
     ("arms", [HUGE], "arms must be from 0 to 3, got 1000000000"),
     ("arms", [-1], "arms must be from 0 to 3, got -1"),
     ("arms", [], "arms must hold at least one number, got none"),
-    ("starts", [0, HUGE], "starts must be from 0 to"),
+    ("starts", [0, HUGE], r"starts\[-1\] must be \d+, got 1000000000"),
     ("starts", [0, 0], "starts must rise"),
     ("starts", [1, 4], r"starts\[0\] must be 0, got 1"),
     ("numbers", np.array([HUGE], np.int32), "numbers must be from 0 to"),
@@ -261,7 +261,7 @@ TRAJECTORIES: list[tuple[str, Any, str]] = [
     ("means", [[0.5, 2.0]], r"means must lie in \[0, 1\], got 2.0"),
     ("means", [[np.nan]], r"means must lie in \[0, 1\], got nan"),
     ("format", 2, "format must be 1, which is read here, got 2"),
-    ("extra", 2, "a trajectory's file must hold format, means, .*, got .*extra"),
+    ("extra", 2, "a trajectory's file must hold format, starts, .*, got .*extra"),
     ("arms", np.array(["x"], object), "arms must be of int64 in 1 dimensions by rows, got object"),
 ]
 SAMPLES: list[tuple[str, Any, str]] = [

@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import time
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ import pytest
 from helpers import command, runner
 from service_helpers import (
     PATIENCE,
+    SECRETS,
     SETTINGS,
     Load,
     Process,
@@ -29,6 +31,7 @@ from service_helpers import (
 
 from fallow.cli import app
 from fallow.live.service.protocol import MOST_BYTES
+from fallow.live.service.tokens import ADMIN
 
 pytestmark = pytest.mark.slow
 GRACE = 2.0
@@ -62,6 +65,8 @@ def test_it_needs_tokens_that_others_cannot_read(tmp_path: Path) -> None:
         message = _refused("--token-file", path)
         assert "line 2" in message
         assert "s3cret" not in message
+    help_text = runner.invoke(app, ["serve", "--help"]).output
+    assert "until=2027-01-31" in help_text
     path.write_text(secret)
     for mode in (0o640, 0o604, 0o660):
         path.chmod(mode)
@@ -141,6 +146,54 @@ def test_what_is_no_http_is_refused_in_json(tmp_path: Path) -> None:
                 assert answer.startswith(b"HTTP/1.1 400")
                 assert "error" in json.loads(answer.partition(b"\r\n\r\n")[2])
         assert process.ask("GET", "/healthz").status == 200
+
+
+def test_files_are_sent_whole(tmp_path: Path) -> None:
+    with served(tmp_path) as process:
+        for path in ("/", "/page/client.js"):
+            whole = process.ask("GET", path)
+            for span in ("bytes=5-1", "bytes=99999999-", "x", "bytes=0-1,3-4", "bytes=1-"):
+                connection = process.connect()
+                connection.request("GET", path, headers={"Range": span})
+                response = connection.getresponse()
+                assert response.status == 200
+                assert response.getheader("accept-ranges") == "none"
+                assert response.read() == whole.body
+                connection.close()
+
+
+def test_it_does_not_wait_for_a_client_that_stopped(tmp_path: Path) -> None:
+    """In the middle of its body, or without reading a long answer."""
+    with served(tmp_path) as process:
+        process.ask("PUT", "/v1/campaigns/morning", SETTINGS)
+        users = [{"user": f"ann {number:0>190}"} for number in range(1000)]
+        for _ in range(20):
+            batch = process.ask(
+                "POST", "/v1/campaigns/morning/decisions/batch", {"decisions": users}
+            )
+            assert batch.status == 201
+        head = f"Host: a\r\nAuthorization: Bearer {SECRETS[ADMIN]}\r\n"
+        length = "Content-Length: 100\r\n"
+        requests = (
+            f"POST /v1/campaigns/morning/decisions HTTP/1.1\r\n{head}{length}\r\n{{",
+            f"PUT /v1/campaigns/evening HTTP/1.1\r\n{head}{length}\r\n{{",
+            f"GET /v1/campaigns/morning/log HTTP/1.1\r\n{head}\r\n",
+            f"GET / HTTP/1.1\r\n{head}",
+        )
+        with ExitStack() as stack:
+            for request in requests:
+                line = stack.enter_context(socket.socket())
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                line.connect(("127.0.0.1", process.port))
+                line.sendall(request.encode())
+            assert process.ask("GET", "/healthz").status == 200
+            time.sleep(0.3)
+            begun = time.monotonic()
+            process.process.send_signal(signal.SIGTERM)
+            assert process.process.wait(PATIENCE) == 0
+            assert time.monotonic() - begun < GRACE
+        assert process.process.stderr is not None
+        assert process.process.stderr.read() == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -191,6 +191,35 @@ def test_the_stream_tells_what_changed_and_ends() -> None:
     play(scene)
 
 
+def test_a_silent_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fallow.live.service.calls.STREAM_EVERY", 0.01)
+
+    async def scene(asked: Asked) -> None:
+        for seconds, most in ((0.2, 6), (15.0, 0)):
+            monkeypatch.setattr("fallow.live.service.calls.PING_SECONDS", seconds)
+            stream = asyncio.create_task(asked.ask("GET", "/v1/campaigns/morning/stream"))
+            await asyncio.sleep(1.3)
+            asked.service.drain()
+            parts = (await asyncio.wait_for(stream, 1.0)).body.split(b"\n\n")
+            asked.service._calls._draining.clear()
+            assert parts[0].startswith(b"data: ")
+            pings = parts.count(b": ping")
+            assert min(most, 1) <= pings <= most
+
+    play(scene)
+
+
+def test_the_head_of_a_stream_ends_at_once() -> None:
+    async def scene(asked: Asked) -> None:
+        stream = asked.ask("HEAD", "/v1/campaigns/morning/stream")
+        answer = await asyncio.wait_for(stream, 0.5)
+        assert answer.status == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.body == b""
+
+    play(scene)
+
+
 def test_all_who_watch_at_once_see_one_overview(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Overview] = []
 

@@ -237,7 +237,12 @@ def test_the_page_needs_no_token_and_takes_nothing_from_elsewhere() -> None:
             assert answer.status == 200
             assert answer.headers["content-security-policy"].startswith("default-src 'self';")
             assert answer.headers["x-content-type-options"] == "nosniff"
-        for path in ("/page/../app.py", "/page//etc/passwd", "/page/nosuch.js", "/page/"):
-            assert (await asked.ask("GET", path, secret=None)).status == 404
+        for path in (
+            *("/page/../app.py", "/page//etc/passwd", "/page/nosuch.js", "/page/"),
+            f"/{scripts[0].decode().lstrip('/')}/",
+        ):
+            refused = await asked.ask("GET", path, secret=None)
+            assert refused.status == 404
+            assert "openapi" in refused.json["error"]
 
     play(scene)

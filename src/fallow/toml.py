@@ -1,6 +1,7 @@
 """TOML: reading files, where all that is wrong ends in one clear error; and writing values."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,18 @@ from fallow.errors import InputError
 MAX_BYTES = 2**26
 """Largest file, 64 MiB, which takes a minute to read."""
 MAX_DEPTH = 50
-"""Most lists and tables within each other."""
+"""Most lists and tables within each other, and most dots in a key."""
+_TOKENS = re.compile(
+    r'''
+      """ (?: [^"\\]++ | \\. | "(?!"") )*+ "{0,5}   # strings, which may end early by mistake
+    | \'{3} (?: [^\']++ | \'(?!\'\') )*+ \'{0,5}
+    | " (?: [^"\\\n]++ | \\. )*+ "?
+    | \' [^\'\n]*+ \'?
+    | \# [^\n]*+                                   # comments
+    | [][{}=,.\n]
+    ''',
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
@@ -22,13 +34,13 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
     OSError
         If the file cannot be opened.
     InputError
-        If it is no TOML, too large or too deep.
+        If it is not TOML, too large or too deep.
     """
     try:
         with Path(path).open("rb") as file:
-            return _parse(file.read(MAX_BYTES + 1))
-    except ValueError as error:  # of the check, the decoder or the parser
-        raise InputError(f"{path}", f"must be a TOML file: {error}") from None
+            return parse_toml(file.read(MAX_BYTES + 1))
+    except ValueError as error:
+        raise InputError(str(path), f"must be a TOML file: {error}") from None
 
 
 def parse_toml(content: bytes) -> tuple[str, dict[str, Any]]:
@@ -64,23 +76,38 @@ def inline(value: Any) -> str:
 
 
 def _read(text: str) -> dict[str, Any]:
-    too_deep = InputError(
-        "lists and tables", f"must be at most {MAX_DEPTH} within each other", "more"
-    )
+    _check_depth(text)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # of int()
         raise InputError("a whole number", "must have at most 4,300 digits", "more") from None
-    except RecursionError:
-        raise too_deep from None
     level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
         level = [inner for each in level for inner in _within(each)]
         if not level:
             return document
-    raise too_deep
+    raise _too_deep()
+
+
+def _check_depth(text: str) -> None:
+    """Refuse deep brackets and long dotted keys, for which the parser takes time squared."""
+    depth = dots = 0
+    for match in _TOKENS.finditer(text):
+        token = match[0]
+        if token == ".":
+            dots += 1
+        elif token in "[]{}=,\n":
+            depth += (token in "[{") - (token in "]}")
+            dots = 0
+        if max(depth, dots) > MAX_DEPTH:
+            raise _too_deep()
+
+
+def _too_deep() -> InputError:
+    rule = f"must be at most {MAX_DEPTH} within each other"
+    return InputError("lists and tables", rule, "more")
 
 
 def _within(value: dict[str, Any] | list[Any]) -> list[Any]:

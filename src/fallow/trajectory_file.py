@@ -21,10 +21,14 @@ from fallow.instance import Instance
 
 FORMAT = 1
 """Of the files that are written and read here."""
-MAX_BYTES = 2**32
-"""Of one array, so that a small file cannot fill the memory."""
+MAX_BYTES = 2**28
+"""Of all arrays, 256 MiB: enough for 13 million blocks of one round, with their rewards."""
+MAX_RATIO = 32
+"""Bytes of arrays for each byte of a larger file, so that a small one cannot fill the memory."""
+READ_BYTES = 2**20
+"""Read at a time."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-RUNS = ("means", "names", "arms", "starts", "numbers", "pulls", "drawn")
+RUNS = ("starts", "means", "names", "arms", "numbers", "pulls", "drawn")
 SAMPLES = ("rounds", "rewards", "switches", "played")
 DTYPES = {
     "means": "float64",
@@ -41,9 +45,11 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write an NPZ file."""
+    """Write an NPZ file; large arrays are not compressed, since a small file of them is refused."""
     content = BytesIO()
-    np.savez_compressed(content, allow_pickle=False, format=np.array(FORMAT), **arrays)
+    is_large = sum(array.nbytes for array in arrays.values()) > MAX_BYTES // 2
+    write = np.savez if is_large else np.savez_compressed
+    write(content, allow_pickle=False, format=np.array(FORMAT), **arrays)
     write_whole(path, content.getvalue())
 
 
@@ -53,18 +59,18 @@ def read_arrays(path: Path) -> Arrays:
     Raises
     ------
     InputError
-        If the file is damaged or no trajectory; the error names the array, the rule and the value.
+        If the file is damaged or not a trajectory; it names the array, the rule and the value.
     """
-    content = BytesIO(path.read_bytes())
+    content = path.read_bytes()
     try:
-        with zipfile.ZipFile(content) as archive:
-            arrays = _read(archive)
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            arrays = _read(archive, max(MAX_BYTES, MAX_RATIO * len(content)))
         return _checked_runs(arrays) if "means" in arrays else _checked_samples(arrays)
     except InputError as error:
         raise error.at(path) from None
     except Exception as error:  # a damaged archive raises errors of many kinds
         raise InputError(
-            f"{path}", "must be a trajectory's file", f"a damaged one: {error}"
+            str(path), "must be a trajectory's file", f"a damaged one: {error}"
         ) from None
 
 
@@ -81,18 +87,24 @@ def decode_names(content: npt.NDArray[np.uint8]) -> tuple[str, ...]:
         raise InputError("names", "must be a list in JSON", "something else") from None
 
 
-def _read(archive: zipfile.ZipFile) -> dict[str, npt.NDArray[Any]]:
+def _read(archive: zipfile.ZipFile, most: int) -> dict[str, npt.NDArray[Any]]:
+    """Return all arrays; what can be checked before others are read, is."""
     names = [name.removesuffix(".npy") for name in archive.namelist()]
     expected = ("format", *(RUNS if "means" in names else SAMPLES))
     checks.keys("a trajectory's file", dict.fromkeys(names), expected)
+    size = sum(member.file_size for member in archive.infolist())  # no more than this is read
+    if size > most:
+        raise InputError("the arrays", f"must have at most {most:,} bytes in all", f"{size:,}")
     arrays = {}
     for name in expected:
         member = archive.getinfo(f"{name}.npy")
         with archive.open(member) as file:
             arrays[name] = _read_array(name, file, member.file_size)
-    found = int(arrays.pop("format"))
-    if found != FORMAT:
-        raise InputError("format", f"must be {FORMAT}, which is read here", f"{found}")
+        if name == "format" and arrays[name] != FORMAT:
+            raise InputError("format", f"must be {FORMAT}, which is read here", str(arrays[name]))
+        if name == "starts":
+            _rising(name, arrays[name], 0, checks.LARGEST)
+    del arrays["format"]
     return arrays
 
 
@@ -111,19 +123,20 @@ def _read_array(name: str, file: IO[bytes], size: int) -> npt.NDArray[Any]:
             f"{dtype} in {len(shape)}",
         )
     expected = wanted.itemsize * math.prod(shape)
-    if expected > min(size, MAX_BYTES):
-        raise InputError(name, f"must hold at most {min(size, MAX_BYTES):,} bytes", f"{shape}")
-    content = file.read(expected + 1)
+    if expected > size:
+        raise InputError(name, f"must hold at most {size:,} bytes", f"{shape}")
+    content = bytearray()
+    while part := file.read(min(READ_BYTES, expected + 1 - len(content))):
+        content += part
     if len(content) != expected:
         raise InputError(name, "must end with its last number", "too few bytes, or too many")
-    return np.frombuffer(content, wanted).reshape(shape).copy()
+    return np.frombuffer(content, wanted).reshape(shape)
 
 
 def _checked_runs(arrays: Arrays) -> Arrays:
     means = Instance(arrays["means"], decode_names(arrays["names"])).means
     cycles = len(arrays["starts"]) - 1
     _in_range("arms", arrays["arms"], 0, len(means) - 1)
-    _rising("starts", arrays["starts"], 0, len(arrays["arms"]))
     for place, end in ((0, 0), (-1, len(arrays["arms"]))):
         if arrays["starts"][place] != end:
             raise InputError(f"starts[{place}]", f"must be {end}", f"{arrays['starts'][place]}")
@@ -144,8 +157,7 @@ def _checked_samples(arrays: Arrays) -> Arrays:
     _same_length(arrays, ("rounds", "rewards", "switches"))
     for name in ("rewards", "switches"):
         _in_range(name, arrays[name], 0, arrays["rounds"] * (1 + 1e-9))
-        if (np.diff(arrays[name]) < 0).any():
-            raise InputError(name, "must never fall", checks.short(arrays[name].tolist()))
+        _in_order(name, arrays[name], "never fall", arrays[name][1:] < arrays[name][:-1])
     return arrays
 
 
@@ -160,8 +172,17 @@ def _in_range(name: str, values: npt.NDArray[Any], low: int, high: Any) -> None:
 
 def _rising(name: str, values: npt.NDArray[Any], low: int, high: int) -> None:
     _in_range(name, values, low, high)
-    if (np.diff(values) <= 0).any():
-        raise InputError(name, "must rise", checks.short(values.tolist()))
+    _in_order(name, values, "rise", values[1:] <= values[:-1])
+
+
+def _in_order(
+    name: str, values: npt.NDArray[Any], rule: str, is_wrong: npt.NDArray[np.bool_]
+) -> None:
+    """Check that no number is wrong behind the one before."""
+    if is_wrong.any():
+        first = int(is_wrong.argmax())
+        found = f"{values[first]} and then {values[first + 1]}"
+        raise InputError(name, f"must {rule}", f"{found} at position {first + 1}")
 
 
 def _same_length(arrays: Arrays, names: Sequence[str]) -> None:

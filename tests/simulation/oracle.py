@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from fallow.live.events import ARM, CANCEL, DECISION, DEFAULT, EXPIRE, FEEDBACK, RETIRE, Event
 
-
 KEY_AGE = 7 * 86_400.0
 """Seconds after which keys are forgotten."""
 

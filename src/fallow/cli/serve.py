@@ -22,7 +22,10 @@ def serve_command(
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option(help="Tokens, one a line: TOKEN, writer TOKEN or reader TOKEN."),
+        typer.Option(
+            help="Tokens, one per line: TOKEN, 'admin TOKEN', 'writer TOKEN' or 'reader TOKEN', "
+            "each followed by 'until=2027-01-31' if it expires. Tokens have 16 to 500 characters."
+        ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen at; 0 takes a free one.")] = PORT,

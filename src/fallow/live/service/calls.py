@@ -42,6 +42,8 @@ from fallow.live.stores import StoreError
 
 STREAM_EVERY = 1.0
 """Seconds between two messages of a stream, at least."""
+PING_SECONDS = 15.0
+"""After which a silent stream sends a comment, so that no proxy takes it for dead."""
 
 _decision_body = msgspec.json.Decoder(DecisionBody).decode
 _feedback_body = msgspec.json.Decoder(FeedbackBody).decode
@@ -57,6 +59,7 @@ class Calls:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._loop = asyncio.get_running_loop()
         self._draining = asyncio.Event()
         self._watched: dict[ServedCampaign, Watched] = {}
         self._handlers: dict[tuple[str, str], Endpoint] = {
@@ -182,12 +185,15 @@ class Calls:
         watched = await self._watch(request)
 
         async def messages() -> AsyncIterator[bytes]:
-            seen = None
-            while not self._draining.is_set():
+            seen, sent = None, self._loop.time()
+            while request.method != "HEAD" and not self._draining.is_set():
                 version, content = await watched.latest()
                 if version != seen:
-                    seen = version
+                    seen, sent = version, self._loop.time()
                     yield b"data: " + content + b"\n\n"
+                elif self._loop.time() - sent >= PING_SECONDS:
+                    sent = self._loop.time()
+                    yield b": ping\n\n"
                 await _at_most(STREAM_EVERY, self._draining)
 
         return _streamed(request, messages(), "text/event-stream")
@@ -259,7 +265,7 @@ class Calls:
 
     async def _metrics(self, _request: Request) -> Response:
         campaigns = self._host.campaigns.values()
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         refusals = sum(campaign.desk.state.kinds[REFUSAL] for campaign in campaigns)
         waiting = sum(campaign.open for campaign in campaigns)
         age = max((now - campaign.planned_at for campaign in campaigns), default=0.0)

@@ -23,6 +23,8 @@ from fallow.live.service.protocol import Protocol
 
 PATIENCE = 1
 """Seconds that requests under way have to end after a signal."""
+CUT_SECONDS = 0.8
+"""After which connections are cut, before uvicorn cancels requests and logs their tracebacks."""
 BACKLOG = 2048
 
 
@@ -130,6 +132,15 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; clients that neither send their request nor read its answer are not waited for."""
+        self._loop.call_later(CUT_SECONDS, self._cut)
+        await super().shutdown(sockets)
+
+    def _cut(self) -> None:
+        for connection in self.server_state.connections:
+            connection.transport.abort()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002, uvicorn's
         """Begin to end."""

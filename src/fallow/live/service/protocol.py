@@ -23,6 +23,11 @@ class Protocol(HttpToolsProtocol):
         if self._unfinished > MOST_BYTES and not self.transport.is_closing():
             self.send_400_response("")
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take in a header, but not `Range`: files are small and sent whole."""
+        if name.lower() != b"range":
+            super().on_header(name, value)
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002, uvicorn's
         """Refuse a request, and close the connection."""
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"

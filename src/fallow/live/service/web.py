@@ -28,6 +28,7 @@ PAGE_HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
+    "accept-ranges": "none",
 }
 
 STATUSES = (
@@ -48,6 +49,12 @@ logger = logging.getLogger("fallow.service")
 
 class PageFiles(StaticFiles):
     """The files of the page."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Answer a request; a file's name ends without a slash."""
+        if scope["path"].endswith("/"):
+            raise HTTPException(404)
+        return await super().get_response(path, scope)
 
     def file_response(
         self,
