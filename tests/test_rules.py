@@ -25,6 +25,7 @@ from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError, any_cycle, broken_rules
 from fallow.planners.problem import problem_of
 from fallow.studies.read import load_spec
+from fallow.toml import parse_toml
 
 SONGS = Instance([[0.5, 0.9], [0.4, 0.8], [0.1, 0.1]], names=["hymn", "waltz", "news"])
 EVERY_RULE = Rules(
@@ -92,12 +93,13 @@ def rules(draw: st.DrawFn, arms: int) -> Rules:
     any_arm = st.integers(0, arms - 1)
     rounds = st.integers(1, 6)
     some_arms = st.lists(any_arm, min_size=1, max_size=arms, unique=True)
+    apart = st.fixed_dictionaries({"arms": some_arms, "apart": st.integers(1, 4)})
     pulls, stretch = sorted((draw(st.integers(1, 4)), draw(rounds)))
     cap = {"arms": draw(some_arms), "pulls": pulls, "rounds": stretch}
     kinds = {
         "cooldowns": draw(st.dictionaries(any_arm, st.integers(1, 4), max_size=arms)),
         "at_most": [cap],
-        "groups": {"group": draw(some_arms)},
+        "groups": {"group": draw(st.one_of(some_arms, apart))},
         "at_least_once": draw(st.dictionaries(any_arm, st.integers(2, 6), max_size=2)),
         "exclude": draw(st.lists(any_arm, max_size=arms - 1, unique=True)),
     }
@@ -272,6 +274,29 @@ def test_rules_are_kept_with_the_instance(tmp_path: Path) -> None:
     ]
 
 
+def test_rules_in_seconds_and_groups_that_are_apart_are_kept_as_documents() -> None:
+    rules = Rules(
+        at_most=[{"arms": ["hymn"], "pulls": 3, "seconds": 0.5}],
+        groups={"talk": {"arms": ["waltz"], "apart": 2}, "dances": ["waltz"]},
+    )
+    assert rules.document() == {
+        "at_most": [{"arms": ["hymn"], "pulls": 3, "seconds": 0.5}],
+        "groups": {"talk": {"arms": ["waltz"], "apart": 2}, "dances": ["waltz"]},
+    }
+    _, document = parse_toml(rules.to_toml().encode())
+    assert Rules.from_document(document["rules"]) == rules == eval(repr(rules))
+    assert [str(rule) for rule in rules] == [
+        "hymn: at most 3 in any 0.5 seconds",
+        "talk (waltz): 2 rounds from one to the next",
+        "dances (waltz): never two in a row",
+    ]
+
+
+def test_arms_of_a_group_that_are_to_be_apart() -> None:
+    rules = Rules(groups={"pair": {"arms": [0, 1], "apart": 3}})
+    assert sorted(optimal(Instance([[1.0], [0.9], [0.1]], rules=rules)).cycle) == [0, 2, 2]
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -293,6 +318,17 @@ def test_rules_are_kept_with_the_instance(tmp_path: Path) -> None:
         ({"groups": {"a": "hymn"}}, "rules.groups.a must be a list of arms, got 'hymn'"),
         ({"groups": {"a": ["hymn", 0]}}, "must name an arm once, got 'hymn' twice"),
         ({"groups": [[0]]}, "rules.groups must be arms by group"),
+        ({"groups": {"a": {"arms": [0]}}}, "rules.groups.a must hold arms, apart, got arms"),
+        ({"groups": {"a": {"arms": [0], "apart": 0.5}}}, "rules.groups.a.apart must be a whole"),
+        (
+            {"at_most": [{"arms": [0], "pulls": 3, "seconds": 60}]},
+            "rules.at_most must have rounds; seconds .*, got 0: at most 3 in any 60 seconds",
+        ),
+        (
+            {"at_most": [{"arms": [0], "pulls": 3, "seconds": 60, "rounds": 5}]},
+            r"at_most\[0\] must hold arms, pulls, seconds, got arms, pulls, seconds, rounds",
+        ),
+        ({"at_most": [{"arms": [0], "pulls": 1, "seconds": 0}]}, "must be finite and above 0"),
         ({"exclude": [0.5]}, "rules.exclude must hold names or indices of arms, got 0.5"),
         ({"exclude": [0, 1, 2]}, "rules.exclude must leave an arm for the plan"),
         ({"cooldowns": {"hymn": 2, 0: 3}}, "rules must say each thing once, got hymn: 2"),

@@ -194,7 +194,7 @@ def test_a_fault_in_a_decision_is_not_the_callers(
         def fail(*_: object) -> None:
             raise fault
 
-        monkeypatch.setattr(asked.driver.hosted["morning"].desk, "decide", fail)
+        monkeypatch.setattr(asked.host.campaigns["morning"].desk, "decide", fail)
         answer = await asked.decide()
         assert answer.status == 500
         assert str(fault) not in answer.json["error"]

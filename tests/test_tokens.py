@@ -102,7 +102,7 @@ def test_only_the_right_token_learns_that_it_has_expired() -> None:
         now = [99.0]
         token = Token(SECRET.encode(), READER, until=100.0, clock=lambda: now[0])
         other = Token(SECRETS[ADMIN].encode(), ADMIN)
-        service = Service(asked.driver, [token, other])
+        service = Service(asked.host, [token, other])
         for moment, status, is_named in ((99.0, 200, False), (101.0, 401, True)):
             now[0] = moment
             for secret in (SECRET, SECRET[:-1]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,8 +178,9 @@ class Rules:
     def bound_to(self, names: Sequence[str]) -> Rules:
         """Return the rules with every arm by its name, checked against the names there are."""
         each: dict[tuple[Any, ...], Rule] = {}
+        known = set(names)
         for rule in self:
-            for arms in [_named(rule, names)] if rule.arms else [(name,) for name in names]:
+            for arms in [_named(rule, names, known)] if rule.arms else [(name,) for name in names]:
                 bound = replace(rule, arms=arms)
                 stretch = (rule.rounds, rule.seconds) if rule.kind == "at_most" else None
                 key = (rule.kind, rule.group or arms, stretch)
@@ -232,10 +233,11 @@ class Rules:
         return len(self._each)
 
     def __eq__(self, other: object) -> bool:
-        return self._each == other._each if isinstance(other, Rules) else NotImplemented
+        # In any order, since files and stores may sort the arms.
+        return set(self) == set(other) if isinstance(other, Rules) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._each)
+        return hash(frozenset(self))
 
     def __repr__(self) -> str:
         arguments = (f"{kind}={value!r}" for kind, value in self.document().items())
@@ -312,10 +314,10 @@ def _rounds(what: str, rounds: Any) -> int:
     return checks.whole_number(what, rounds, minimum=1, maximum=MAX_ROUNDS)
 
 
-def _named(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
+def _named(rule: Rule, names: Sequence[str], known: Set[str]) -> tuple[str, ...]:
     """Return the arms of a rule by name."""
-    what, known = f"rules.{rule.kind}", set(names)
-    found = []
+    what = f"rules.{rule.kind}"
+    found: dict[str, None] = {}
     for arm in rule.arms:
         if isinstance(arm, int) and not 0 <= arm < len(names):
             raise InputError(what, f"must name arms from 0 to {len(names) - 1}", str(arm))
@@ -325,5 +327,5 @@ def _named(rule: Rule, names: Sequence[str]) -> tuple[str, ...]:
             raise InputError(what, "must name arms of the instance", got)
         if name in found:
             raise InputError(what, "must name an arm once", f"{name!r} twice")
-        found.append(name)
+        found[name] = None
     return tuple(found)

@@ -18,8 +18,12 @@ from fallow.planners.ruled_schedule import past_of, waits
 
 WIDTH = 16
 """Delay vectors that a search keeps of each round."""
+WIDER = 256
+"""The same, where that leads into a dead end."""
 LENGTHS = 3
-"""Times the longest delay, rounds to search."""
+"""Times the longest delay or rule, rounds to search."""
+FURTHEST = 128
+"""Rounds up to which a rule that is longer than all delays makes the search longer."""
 MOST_KEPT = 2**17
 """Choices that are remembered."""
 
@@ -68,6 +72,11 @@ class Chooser:
         self.reach = int(max(longest, deadlines.max(), limits.rounds.max(initial=0)))
         self.counts_all_pulls = bool((limits.pulls > 1).any())
         self.has_deadlines = bool(deadlines.any())
+        ahead = min(self.reach + 1, max(longest + 1, FURTHEST))
+        self._rounds = LENGTHS * ahead
+        # Of a path, what is far enough from its end to be sure that the rules can be kept.
+        can_get_stuck = self._is_ruled and not self._is_never_stuck
+        self._sure = self._rounds - (ahead if can_get_stuck else ahead // 2)
         self._choices: dict[Ages, int] = {}
         self._dead_ends: dict[tuple[Ages, int], bool] = {}
 
@@ -106,47 +115,47 @@ class Chooser:
         past, search = self._past(ages), self._search
         pull = np.flatnonzero(self._arms[search.arms] == arm)
         allows(search.limits, past, search.means.shape[1], pull)  # the past goes on
-        rounds = LENGTHS * search.means.shape[1]
-        return any(len(search.path(past, rounds, width)) == rounds for width in (1, WIDTH))
+        widths = (1, WIDTH)
+        return any(len(search.path(past, self._rounds, width)) == self._rounds for width in widths)
 
     def _look_ahead(self, ages: Ages) -> int:
         """Search from a past on, and remember the choices on the way."""
-        width = self._search.means.shape[1]
-        path = self._path(ages, LENGTHS * width)
+        path = self._path(ages)
         if len(path) == 0:
             return -1
         if len(self._choices) > MOST_KEPT:
             self._choices.clear()
         arms = self._arms[self._search.arms[path]].tolist()
         now = ages
-        for arm in arms[: max(1, len(arms) - width // 2)]:
+        for arm in arms[: self._sure if len(arms) == self._rounds else 1]:
             if now in self._choices:
                 break
             self._choices[now] = arm
             now = self._after(now, arm)
         return int(arms[0])
 
-    def _path(self, ages: Ages, rounds: int) -> IntArray:
-        """Return the best path that a search finds, the longest if all get stuck.
+    def _path(self, ages: Ages) -> IntArray:
+        """Return the path that a search finds, the longest if all of them get stuck.
 
         Rules can be broken already, such as by a cancel. Deadlines that cannot be kept are put off.
         """
         longest = np.zeros(0, np.int64)
-        for past in self._pasts(ages):
-            path = self._search.path(past, rounds, WIDTH)
+        for past, width in self._tries(ages):
+            path = self._search.path(past, self._rounds, width)
             if len(path) > len(longest):
                 longest = path
-            if len(path) == rounds:
+            if len(path) == self._rounds:
                 break
         return longest
 
-    def _pasts(self, ages: Ages) -> Iterator[Past]:
-        """Yield a past, and then ones with more time: for missed deadlines, and for all of them."""
+    def _tries(self, ages: Ages) -> Iterator[tuple[Past, int]]:
+        """Yield pasts to search from, later ones with more time for deadlines; and how widely."""
         past = self._past(ages)
-        yield past
+        yield past, WIDTH
+        yield past, WIDER
         if self.has_deadlines:
-            yield past_of(self._problem, self._pulled(ages), ages.rounds)
-            yield past._replace(waited=np.ones_like(past.waited))
+            yield past_of(self._problem, self._pulled(ages), ages.rounds), WIDTH
+            yield past._replace(waited=np.ones_like(past.waited)), WIDTH
 
     def _after(self, ages: Ages, arm: int) -> Ages:
         """Return the past one round later."""

@@ -2,6 +2,7 @@
 
 from fallow import checks
 from fallow.instance import Instance
+from fallow.planners.feasible import check_possible
 from fallow.planners.groups import EFFORT, refinements
 from fallow.planners.relaxed import relaxed
 
@@ -37,5 +38,7 @@ def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
     (0.75, 0.833333333333)
     """
     effort = checks.whole_number("effort", effort, minimum=0)
+    if effort > 0:
+        check_possible(instance)
     bounds = [refinement.bound for refinement in refinements(instance, effort)]
     return min([relaxed(instance).bound, *bounds])

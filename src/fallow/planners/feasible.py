@@ -12,7 +12,8 @@ from fallow.arrays import IntArray
 from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import obeys
-from fallow.limits import NEVER, Limits
+from fallow.kernels.paths import follow
+from fallow.limits import NEVER, Limits, rested_past
 from fallow.planners.graph import count_states, graph_of
 from fallow.planners.problem import Problem, limits_of, problem_of
 from fallow.rules import Rule, Rules
@@ -21,6 +22,10 @@ MAX_STATES = 500_000
 """Size up to which a question about rules is answered for certain."""
 MAX_MOVES = 2**25
 """States times arms up to which it is, in half a gigabyte."""
+CHUNKS, MAX_LOOKS = 8, 100
+"""Parts of the rules that are dropped one at a time, and how often, to see if a conflict stays."""
+TURNS = 8
+"""Times the arms and the longest wait, rounds after which taking turns should repeat itself."""
 MOST_NAMED = 12
 """Rules that an error lists one by one."""
 ALWAYS = 1.264
@@ -89,14 +94,23 @@ def check_possible(instance: Instance) -> bool:
     >>> check_possible(Instance([[1.0], [0.5]], rules=Rules(cooldowns=2)))
     True
     """
-    if not instance.rules or is_never_stuck(problem_of(instance).limits):
+    can_be_kept = _can_be_kept(instance)
+    if can_be_kept is False:
+        raise conflict(instance)
+    return can_be_kept is True
+
+
+def _can_be_kept(instance: Instance) -> bool | None:
+    """Tell whether the rules can be kept, by the cheapest proof; None if there is no proof."""
+    if not instance.rules:
+        return True
+    if _impossible_at_once(instance):
+        return False
+    _, means, limits = problem_of(instance)
+    if is_never_stuck(limits) or _takes_turns(limits, means.shape[1]):
         return True
     cycle = any_cycle(instance)
-    if cycle is None:
-        return False
-    if not cycle.size:
-        raise conflict(instance)
-    return True
+    return None if cycle is None else cycle.size > 0
 
 
 def is_never_stuck(limits: Limits) -> bool:
@@ -114,6 +128,15 @@ def is_never_stuck(limits: Limits) -> bool:
     return any(wait <= count for count, wait in enumerate(sorted(waits), 1))
 
 
+def _takes_turns(limits: Limits, rested: int) -> bool:
+    """Tell whether the rules are kept by always pulling the arm that has rested most."""
+    arms = len(limits.shortest)
+    by_delay = np.broadcast_to(np.arange(rested, dtype=np.float64), (arms, rested)).copy()
+    by_delay.setflags(write=False)
+    _, repeats = follow(by_delay, limits, rested_past(limits, rested), TURNS * (arms + rested))
+    return repeats
+
+
 def possible_problem(instance: Instance) -> Problem:
     """Return what planners work on, or raise a conflict that a look at the numbers shows."""
     if instance.rules and _impossible_at_once(instance):
@@ -122,13 +145,11 @@ def possible_problem(instance: Instance) -> Problem:
 
 
 def conflict(instance: Instance) -> RulesConflict:
-    """Return an error that names rules which cannot all be kept, each of them needed for that."""
-    left = instance.rules
-    for rule in instance.rules:
-        fewer = left.without(rule)
-        cycle = any_cycle(instance.with_rules(fewer))
-        if cycle is not None and not cycle.size:
-            left = fewer
+    """Return an error that names rules which cannot all be kept.
+
+    Each of them is needed for that, unless there are hundreds.
+    """
+    left = _needed(instance)
     named = [str(rule) for rule in left][:MOST_NAMED]
     if len(left) > MOST_NAMED:
         named.append(f"and {len(left) - MOST_NAMED:,} more")
@@ -144,6 +165,27 @@ def conflict(instance: Instance) -> RulesConflict:
         f"must leave a plan possible, but these cannot all be kept: {'; '.join(named)}{reason}; "
         "relax one of them, or add an arm that stands for doing nothing",
     )
+
+
+def _needed(instance: Instance) -> list[Rule]:
+    """Return rules that cannot all be kept, after dropping what they do not need: many, then one.
+
+    The looks at fewer rules are limited.
+    """
+    left = list(instance.rules)
+    size = max(1, len(left) // CHUNKS)
+    looks = 0
+    while size:
+        start = 0
+        while start < len(left) and looks < MAX_LOOKS:
+            looks += 1
+            fewer = left[:start] + left[start + size :]
+            if _can_be_kept(instance.with_rules(Rules.of(fewer))) is False:
+                left = fewer
+            else:
+                start += size
+        size //= CHUNKS
+    return left
 
 
 def _some_cycle(successors: npt.NDArray[np.int32]) -> IntArray:

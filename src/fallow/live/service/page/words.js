@@ -82,10 +82,11 @@ export function rules(settings) {
     ...(single ? [[["every arm"], apart(cooldowns)]] : []),
     ...Object.entries(single ? {} : cooldowns).map(([arm, length]) =>
       [[nameOf(arm)], apart(length)]),
-    ...at_most.map(({ arms: some, pulls, rounds }) =>
-      [some.map(nameOf), `at most ${plural(pulls, "time")} in any ${plural(rounds, "round")}`]),
-    ...Object.entries(groups).map(([group, members]) =>
-      [members.map(nameOf), `never two in a row (${group})`]),
+    ...at_most.map(({ arms: some, pulls, rounds, seconds }) =>
+      [some.map(nameOf), `at most ${plural(pulls, "time")} in any ${span(rounds ?? seconds, clock)}`]),
+    ...Object.entries(groups).map(([group, given]) => Array.isArray(given)
+      ? [given.map(nameOf), `never two in a row (${group})`]
+      : [given.arms.map(nameOf), `${span(given.apart, clock)} apart, at least (${group})`]),
     ...Object.entries(at_least_once).map(([arm, rounds]) =>
       [[nameOf(arm)], `at least once in any ${plural(rounds, "round")}`]),
     ...exclude.map((arm) => [[nameOf(arm)], "never shown"]),
