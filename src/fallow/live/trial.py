@@ -1,0 +1,56 @@
+"""Campaigns that are only there to call every kernel that the service calls."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from fallow import kernels
+from fallow.catalog import random_geometric
+from fallow.live.campaign import Campaign
+from fallow.live.errors import ConflictError
+from fallow.live.policy import Policy
+from fallow.live.settings import Settings
+from fallow.live.state import State
+from fallow.logs import rest_matters, simulate_log
+from fallow.planners.plan import plan
+from fallow.rules import Rules
+
+ARMS = ("hymn", "waltz", "polka", "march")
+RULES = Rules(
+    cooldowns={"hymn": 2},
+    at_most=[{"arms": ["hymn", "waltz"], "pulls": 2, "rounds": 4}],
+    groups={"loud": ["polka", "march"]},
+    at_least_once={"waltz": 6},
+)
+SETTINGS = (
+    Settings(ARMS, max_delay=3),
+    Settings(ARMS, max_delay=3, explore=0.5, rules=RULES),
+    Settings(ARMS, max_delay=60.0, clock="time", rules=Rules(cooldowns=5, exclude=["march"])),
+)
+
+
+def compile_decisions() -> None:
+    """Compile all that the service calls, or read it from the cache, and leave it at that.
+
+    Until all of it is there, other threads go on as before.
+    """
+    with kernels.compiling():
+        for settings in SETTINGS:
+            _decide(settings)
+            expected = Policy(State(settings).view()).expected
+            plan(expected)
+            plan(expected, max_states=0)
+        rest_matters(simulate_log(random_geometric(arms=4, max_delay=3), users=30, rounds=60))
+    kernels.compile_all()
+
+
+def _decide(settings: Settings) -> None:
+    """Decide with what is known, with decisions that wait, and with other arms."""
+    with Campaign.open("memory:", "trial", background=False, **vars(settings)) as campaign:
+        campaign.feedback(campaign.decide("ann").id, 1.0)
+        campaign.decide("bob")
+        for arm in ("polka", "march"):  # the rules may need them, which takes a search to see
+            with suppress(ConflictError):
+                campaign.retire_arm(arm)
+        campaign.add_arm("psalm")
+        campaign.decide("ann")
