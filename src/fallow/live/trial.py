@@ -6,11 +6,10 @@ from contextlib import suppress
 
 from fallow import kernels
 from fallow.catalog import random_geometric
+from fallow.instance import Instance
 from fallow.live.campaign import Campaign
 from fallow.live.errors import ConflictError
-from fallow.live.policy import Policy
 from fallow.live.settings import Settings
-from fallow.live.state import State
 from fallow.logs import rest_matters, simulate_log
 from fallow.planners.plan import plan
 from fallow.rules import Rules
@@ -22,6 +21,8 @@ RULES = Rules(
     groups={"loud": ["polka", "march"]},
     at_least_once={"waltz": 6},
 )
+TIGHT = Rules(cooldowns={"hymn": 2, "waltz": 4, "polka": 4}, exclude=["march"])
+"""Rules with which some planners get stuck."""
 SETTINGS = (
     Settings(ARMS, max_delay=3),
     Settings(ARMS, max_delay=3, explore=0.5, rules=RULES),
@@ -37,10 +38,12 @@ def compile_decisions() -> None:
     with kernels.compiling():
         for settings in SETTINGS:
             _decide(settings)
-            expected = Policy(State(settings).view()).expected
-            plan(expected)
-            plan(expected, max_states=0)
-        rest_matters(simulate_log(random_geometric(arms=4, max_delay=3), users=30, rounds=60))
+        table = random_geometric(arms=4, max_delay=3, seed=0)
+        for rules in (Rules(), RULES, TIGHT):
+            instance = Instance(table.means, ARMS, rules)
+            plan(instance)
+            plan(instance, max_states=0)
+        rest_matters(simulate_log(table, users=30, rounds=60))
     kernels.compile_all()
 
 

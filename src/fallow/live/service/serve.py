@@ -36,7 +36,7 @@ async def _serve(
         say(address)
 
     try:
-        driver.warming = driver.spawn(warm_up(driver))
+        driver.warming = driver.spawn(warm_up())
         await driver.start()
         service = Service(driver, tokens)
         await listen(service, place, begin, service.drain)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -18,9 +16,6 @@ MOST_CELLS = 160
 """Arms x delays of a campaign whose calls are all small enough for the interpreter."""
 NICENESS = 10
 """How far the process that compiles stands back behind the service."""
-
-Call = Callable[[Callable[[], object]], Awaitable[None]]
-"""What calls a function in another thread."""
 
 
 def needs_compiler(arms: int, columns: int) -> bool:
@@ -37,34 +32,31 @@ def needs_compiler(arms: int, columns: int) -> bool:
 
 
 async def warm_up() -> None:
-    """Get all that campaigns call from the compiler's cache, which another process fills if need be.
+    """Get the compiler ready; another process fills its cache first, unless that is full.
 
     Until then small calls are left to the interpreter, and larger ones wait.
     """
     thread = ThreadPoolExecutor(1, "compiler")  # of its own: calls that wait may fill all others
-
-    async def call(function: Callable[[], object]) -> None:
-        await asyncio.get_running_loop().run_in_executor(thread, function)
-
     try:
         with kernels.compiler_awaited():
             if not has_machine_code():
                 with suppress(OSError):  # no process can be had: then it is compiled here
-                    await _run(call, sys.executable, "-P", "-m", __name__)
-            await call(compile_decisions)
+                    await _run(sys.executable, "-P", "-m", __name__)
+            await asyncio.get_running_loop().run_in_executor(thread, compile_decisions)
     finally:
         thread.shutdown(wait=False)
 
 
-async def _run(call: Call, *command: str) -> None:
+async def _run(*command: str) -> None:
     """Run a process to its end, or kill it if that is not waited for."""
     # Apart from the terminal: Ctrl-C is for the service, which then ends the process quietly.
-    process = subprocess.Popen(command, start_new_session=True)
+    process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
     try:
-        await call(process.wait)
+        await process.wait()
     finally:
-        process.kill()
-        process.wait()
+        with suppress(ProcessLookupError):  # it has ended
+            process.kill()
+        await process.wait()
 
 
 def _fill_cache() -> None:
