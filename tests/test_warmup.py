@@ -54,9 +54,9 @@ for make in MAKERS.values():
         fallow.simulate(INSTANCE, Spy(make()), 3000, 1, rewards, checkpoints=[1, 1000])
 for size, settings in itertools.product((1, 4, 60), trial.SETTINGS):
     arms = [*trial.ARMS, *map(str, range(size))]
-    times = itertools.count(step=7)
+    now = itertools.count(step=7).__next__
     settings = dataclasses.replace(settings, arms=arms, max_delay=settings.max_delay + size)
-    with fallow.Campaign.open("memory:", "c", now=lambda: next(times), **vars(settings)) as campaign:
+    with fallow.Campaign.open("memory:", "c", now=now, **vars(settings)) as campaign:
         for user in "ann", "bob", "eve", "ann", "ann":
             with suppress(ConflictError):
                 decision = campaign.decide(user)

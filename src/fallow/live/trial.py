@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import numpy as np
+
 from fallow import kernels
 from fallow.catalog import random_geometric
 from fallow.instance import Instance
+from fallow.kernels.cycles import best_part
+from fallow.limits import no_limits
 from fallow.live.campaign import Campaign
 from fallow.live.errors import ConflictError
 from fallow.live.settings import Settings
@@ -43,6 +47,8 @@ def compile_decisions() -> None:
             instance = Instance(table.means, ARMS, rules)
             plan(instance)
             plan(instance, max_states=0)
+        limits = no_limits(len(ARMS))  # as of many arms with rules, when a search repeats nothing
+        best_part(np.array(table.means), limits, np.arange(len(ARMS)))
         rest_matters(simulate_log(table, users=30, rounds=60))
     kernels.compile_all()
 
