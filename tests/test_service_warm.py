@@ -1,59 +1,64 @@
-"""Compiling beside the service."""
+"""Getting the compiler ready beside the service."""
 
 import asyncio
-import math
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from helpers import python_path
 from service_helpers import PATIENCE
 
-from fallow import kernels
+from fallow import kernels, machine_code
+from fallow.live.campaign import Campaign
 from fallow.live.service import warm
-from fallow.live.service.host import Host
-from fallow.live.stores.memory import MemoryStore
+from fallow.live.trial import RULES
+from fallow.rules import Rules
 
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return what is done in this process; nothing is compiled, and nothing stays changed."""
+    """Return what is done in this process; nothing is compiled, and the cache is empty."""
     done: list[str] = []
-    monkeypatch.setattr(warm, "compile_decisions", lambda: done.append("compiled here"))
-    monkeypatch.setattr(kernels.INTERPRETER, "steps", kernels.INTERPRETER.steps)
+
+    def compile_here() -> None:
+        assert not kernels.INTERPRETER.compiler_is_ready.is_set()
+        done.append("compiled here")
+
+    monkeypatch.setattr(warm, "compile_decisions", compile_here)
+    monkeypatch.setattr(warm, "has_machine_code", lambda: False)
     return done
 
 
 def warmed_up() -> None:
-    async def whole() -> None:
-        host = Host(MemoryStore())
-        await warm.warm_up(host)
-        await host.close()
-
-    asyncio.run(asyncio.wait_for(whole(), PATIENCE))
+    asyncio.run(asyncio.wait_for(warm.warm_up(), PATIENCE))
+    assert kernels.INTERPRETER.compiler_is_ready.is_set()
 
 
-def test_the_interpreter_does_all_until_another_process_has_compiled(
-    monkeypatch: pytest.MonkeyPatch, done: list[str]
-) -> None:
+def test_another_process_fills_the_cache(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
     async def run(*command: str) -> None:
-        assert math.isinf(kernels.INTERPRETER.steps)
+        assert not kernels.INTERPRETER.compiler_is_ready.is_set()
         assert command[0] == sys.executable
         done.append("compiled elsewhere")
 
     monkeypatch.setattr(warm, "_run", run)
     warmed_up()
     assert done == ["compiled elsewhere", "compiled here"]
+    monkeypatch.setattr(warm, "has_machine_code", lambda: True)
+    warmed_up()
+    assert done == ["compiled elsewhere", "compiled here", "compiled here"]
 
 
 def test_it_compiles_here_where_no_process_can_be_had(
     monkeypatch: pytest.MonkeyPatch, done: list[str]
 ) -> None:
-    def fail(*_: Any, **__: Any) -> NoReturn:
+    async def fail(*_: Any, **__: Any) -> NoReturn:
         raise OSError("no memory for it")
 
-    monkeypatch.setattr(subprocess, "Popen", fail)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", fail)
     warmed_up()
     assert done == ["compiled here"]
 
@@ -71,16 +76,114 @@ def test_nothing_in_the_folder_is_taken_for_a_library(
 
 @pytest.mark.slow
 def test_a_process_that_is_not_waited_for_is_ended(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
     code = (
-        f"import pathlib, time; pathlib.Path({str(tmp_path / 'begun')!r}).touch(); time.sleep(99)"
+        "import os, pathlib, time; "
+        f"pathlib.Path({str(begun)!r}).write_text(str(os.getpid())); time.sleep(99)"
     )
 
     async def whole() -> None:
         running = asyncio.create_task(warm._run(sys.executable, "-c", code))
-        while not (tmp_path / "begun").exists():
+        while not begun.exists() or not begun.read_text():
             await asyncio.sleep(0.01)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running  # which waits for the end of the process
 
     asyncio.run(asyncio.wait_for(whole(), PATIENCE))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
+
+
+@pytest.fixture
+def works(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the work of each call that is made, as in a new process."""
+    works: list[float] = []
+
+    class Spy(kernels.Interpreter):
+        def takes(self, work: float) -> bool:
+            works.append(work)
+            return super().takes(work)
+
+    monkeypatch.setattr(kernels, "INTERPRETER", Spy())
+    for file in kernels.FILES.values():
+        monkeypatch.setattr(file, "is_compiled", False)
+    return works
+
+
+@pytest.mark.parametrize("shape", [(4, 39), (14, 10), (53, 2)])
+@pytest.mark.parametrize("rules", [Rules(), RULES])
+def test_a_campaign_that_needs_no_compiler_waits_for_nothing(
+    shape: tuple[int, int], rules: Rules, works: list[float]
+) -> None:
+    count, max_delay = shape
+    arms = ["hymn", "waltz", "polka", "march", *(f"arm {number}" for number in range(count - 4))]
+    assert not warm.needs_compiler(count, max_delay + 1)
+    assert warm.needs_compiler(count * 2, max_delay + 1)
+    with (
+        kernels.compiler_awaited(),
+        Campaign.open(
+            "memory:", "c", arms=arms, max_delay=max_delay, rules=rules, background=False
+        ) as campaign,
+    ):
+        campaign.decide("ann")
+    assert max(works) <= kernels.LARGE
+
+
+def test_nor_does_one_by_elapsed_time(works: list[float]) -> None:
+    arms = [f"arm {number}" for number in range(17)]
+    assert not warm.needs_compiler(17, columns=9)
+    with (
+        kernels.compiler_awaited(),
+        Campaign.open("memory:", "c", arms=arms, max_delay=1e4, clock="time") as campaign,
+    ):
+        campaign.decide("ann")
+    assert max(works) <= kernels.LARGE
+
+
+@pytest.mark.usefixtures("works")
+def test_a_large_call_waits_and_a_small_one_does_not() -> None:
+    interpreter = kernels.INTERPRETER
+    answers: list[bool] = []
+    with kernels.compiler_awaited():
+        for _ in range(10):
+            assert interpreter.takes(kernels.LARGE)
+        large = threading.Thread(
+            target=lambda: answers.append(interpreter.takes(kernels.LARGE + 1))
+        )
+        large.start()
+        large.join(0.05)
+        assert large.is_alive()
+    large.join(PATIENCE)
+    assert answers == [False]
+    assert interpreter.steps == kernels.LIMIT  # small calls were not counted
+    assert not interpreter.takes(kernels.LARGE)
+
+
+@pytest.mark.slow
+def test_the_stamp_is_of_this_very_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert not machine_code.has_machine_code()
+    code = "from fallow.kernels.cycles import own_delays; from fallow import kernels"
+    code += "; import numpy as np; kernels.compile_all(); own_delays(np.array([0]), 1)"
+    code += "; from fallow.machine_code import keep_stamp; keep_stamp()"
+    subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": python_path()},
+        check=True,
+        timeout=PATIENCE,
+    )
+    assert machine_code.has_machine_code()
+    (stamp,) = tmp_path.rglob(machine_code.STAMP)
+    assert list(stamp.parent.glob("*.nbi"))  # where the compiler keeps its files
+    with monkeypatch.context() as patch:
+        patch.setenv("NUMBA_OPT", "0")
+        assert not machine_code.has_machine_code()
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_code, "_processor", lambda: ["another"])
+        assert not machine_code.has_machine_code()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda folder, _: stamp.parent != folder)
+        assert not machine_code.has_machine_code()
+    stamp.unlink()
+    assert not machine_code.has_machine_code()

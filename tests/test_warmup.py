@@ -13,13 +13,17 @@ from helpers import command, python_path, runner
 
 from fallow import kernels
 from fallow.cli import app
+from fallow.machine_code import STAMP
 
 EVERYTHING = """
+import dataclasses
+import itertools
 import json
 from contextlib import suppress
 import fallow
 from fallow import kernels
 from fallow.cli.warmup import all_works
+from fallow.live import ConflictError, trial
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
 from helpers import all_kernels, reached
@@ -48,6 +52,21 @@ for make in MAKERS.values():
     for rewards in ("bernoulli", "none", "beta"):
         fallow.simulate(INSTANCE, make(), 3000, 1, rewards).expected_reward([1, 1000])
         fallow.simulate(INSTANCE, Spy(make()), 3000, 1, rewards, checkpoints=[1, 1000])
+for size, settings in itertools.product((1, 4, 60), trial.SETTINGS):
+    arms = [*trial.ARMS, *map(str, range(size))]
+    now = itertools.count(step=7).__next__
+    settings = dataclasses.replace(settings, arms=arms, max_delay=settings.max_delay + size)
+    with fallow.Campaign.open("memory:", "c", now=now, **vars(settings)) as campaign:
+        for user in "ann", "bob", "eve", "ann", "ann":
+            with suppress(ConflictError):
+                decision = campaign.decide(user)
+        campaign.feedback(decision.id, 0.25)
+        campaign.retire_arm("0")
+        campaign.add_arm("anthem")
+        campaign.decide("eve")
+        campaign.plan()
+        with suppress(ValueError):
+            fallow.logs.rest_matters(campaign.log())
 anew = [name for name in compiled if compiled[name].stats.cache_misses]
 print(json.dumps([sorted(missed), anew]))
 """
@@ -69,9 +88,10 @@ def test_after_warmup_nothing_is_compiled(tmp_path: Path) -> None:
         return done.stdout
 
     first, second = (run(*command("warmup")) for _ in range(2))
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    files = list(tmp_path.rglob("*.nb[ci]"))
     size = sum(file.stat().st_size for file in files)
     assert first == second == f"{len(files)} files, {size / 1e6:.1f} MB, in {files[0].parent}\n"
+    assert (files[0].parent / STAMP).exists()
     without_a_call, compiled_anew = json.loads(run(sys.executable, "-c", EVERYTHING))
     assert without_a_call == []
     assert compiled_anew == []

@@ -34,7 +34,7 @@ def numbers(argument: str, values: npt.ArrayLike, dimensions: int) -> FloatArray
     if isinstance(values, range):  # which may be longer than any memory
         at_most(f"the length of {argument}", _length(values), MAX_VALUES)
     try:
-        array = np.array(values)
+        array = np.array(values, order="C")  # kernels are compiled for such tables
     except ValueError:
         array = np.array(None)  # rows of different lengths
     of_numbers = array.dtype.kind in "iuf" and not _holds_truth(values)

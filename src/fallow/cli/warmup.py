@@ -10,7 +10,9 @@ from fallow.cli.app import app, user_mistakes
 from fallow.cli.progress import progress_bar
 from fallow.cli.terminal import print_line
 from fallow.learners.registry import LEARNERS, learner_factory
+from fallow.live.trial import compile_decisions
 from fallow.logs import rest_matters, simulate_log, value
+from fallow.machine_code import keep_stamp
 from fallow.planners import HEURISTICS, advise
 
 HORIZON = 200
@@ -39,6 +41,7 @@ def warmup_command() -> None:
             for work in works:
                 work()
                 bar.advance(1)
+        keep_stamp()
         sizes = [file.stat().st_size for file in folder.glob("*.nb[ci]")]
         print_line(f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, in {folder}")
 
@@ -58,7 +61,8 @@ def all_works() -> Iterator[Callable[[], object]]:
     for name in LEARNERS:
         yield partial(_play, instance, name)
     yield partial(_judge, instance)
-    yield _decide
+    yield compile_decisions
+    yield _schedule
 
 
 def _judge(instance: Instance) -> None:
@@ -68,11 +72,9 @@ def _judge(instance: Instance) -> None:
     value(log, [0, 1])
 
 
-def _decide() -> None:
-    """Let a campaign decide and plan."""
+def _schedule() -> None:
+    """Let a campaign say what comes next."""
     with Campaign.open("memory:", "trial", arms=["hymn", "waltz"], max_delay=2) as campaign:
-        campaign.feedback(campaign.decide("ann").id, 1.0)
-        campaign.plan()
         campaign.schedule("ann", rounds=3)
 
 

@@ -8,11 +8,13 @@ kernel and all it calls live in one file.
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property, wraps
 from importlib import import_module
 from pkgutil import iter_modules
-from threading import Lock
+from threading import Event, Lock
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
@@ -38,19 +40,36 @@ log.addHandler(_Watched())
 
 LIMIT = 200_000
 """Steps that a process leaves to the interpreter, a tenth of a second or two."""
+LARGE = 5 * LIMIT
+"""Steps of a call up to which it does not wait for a compiler that is being got ready."""
 CALL = 10
 """Steps that a call takes beside its work."""
+_compiles_here = ContextVar("compiles_here", default=False)
 
 
 class Interpreter:
-    """How many steps the interpreter may still take in this process."""
+    """How many steps the interpreter may still take in this process.
+
+    Attributes
+    ----------
+    steps
+        That number.
+    compiler_is_ready
+        Cleared while the compiler is being got ready: see `compiler_awaited`.
+    """
 
     def __init__(self, steps: float = LIMIT) -> None:
         self.steps = steps
+        self.compiler_is_ready = Event()
+        self.compiler_is_ready.set()
         self._lock = Lock()
 
     def takes(self, work: float) -> bool:
         """Take on a call if its work fits, and count it."""
+        if not self.compiler_is_ready.is_set():
+            if work <= LARGE:
+                return True
+            self.compiler_is_ready.wait()
         with self._lock:
             if work > self.steps:
                 return False
@@ -135,7 +154,7 @@ def _kernel(
     @wraps(function)
     def kernel(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         result: Result
-        if not file.is_compiled:
+        if not (file.is_compiled or _compiles_here.get()):
             given = {**dict(zip(names, args, strict=False)), **kwargs}
             if INTERPRETER.takes(CALL + work(*(given[each] for each in asked))):
                 with np.errstate(all="ignore"):  # as the compiler does
@@ -158,6 +177,30 @@ def compile_all() -> None:
     for module in iter_modules(__path__, f"{__name__}."):
         import_module(module.name)
         FILES[module.name].is_compiled = True
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Compile whatever is called in this block, and leave other threads as they are."""
+    token = _compiles_here.set(True)
+    try:
+        yield
+    finally:
+        _compiles_here.reset(token)
+
+
+@contextmanager
+def compiler_awaited() -> Iterator[None]:
+    """Leave small calls to the interpreter in this block, and let larger ones wait for its end.
+
+    Another thread or process gets the compiler ready meanwhile. Each call is judged by its own
+    size, up to LARGE, whatever was done before.
+    """
+    INTERPRETER.compiler_is_ready.clear()
+    try:
+        yield
+    finally:
+        INTERPRETER.compiler_is_ready.set()
 
 
 def _dispatcher(function: FunctionType) -> Any:

@@ -83,6 +83,7 @@ class Campaign:
         wait: float | None = None,
         explore: float = 0.0,
         rules: Rules | Mapping[str, Any] | None = None,
+        key_days: float = 7.0,
         durable: bool = False,
         background: bool = True,
         now: Callable[[], float] = time.time,
@@ -112,6 +113,9 @@ class Campaign:
             estimates of what other plans would earn; .02 is a good choice.
         rules
             What decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
+        key_days
+            Days in which keys and settled decisions are remembered, so that repeated calls are
+            recognized.
         durable
             For SQLite: events survive even a failure of power.
         background
@@ -130,7 +134,9 @@ class Campaign:
                     raise InputError("max_delay", "must be given with arms", "None")
                 given = {} if rules is None else rules
                 ruled = given if isinstance(given, Rules) else Rules.from_document(given)
-                settings = Settings(arms, max_delay, clock, default_reward, wait, explore, ruled)
+                settings = Settings(
+                    arms, max_delay, clock, default_reward, wait, explore, ruled, key_days
+                )
                 record, _, _ = make_campaign(kept, name, settings)
             desk = Desk(name, load_state(kept, record))
         except BaseException:

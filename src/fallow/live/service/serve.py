@@ -31,7 +31,7 @@ async def _serve(
     service = Service(host, tokens)
 
     def begin(address: str) -> None:
-        host.warming = host.spawn(warm_up(host))
+        host.warming = host.spawn(warm_up())
         host.start()
         if is_demo:
             host.spawn(Demo(host).run())

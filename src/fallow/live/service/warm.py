@@ -1,56 +1,71 @@
-"""Compiling beside the service: from the first second on requests are answered, slowly at first."""
+"""Getting the compiler ready beside the service, which answers small requests meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-import subprocess
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from fallow import kernels
-from fallow.live.desk import Desk
-from fallow.live.settings import Settings
-from fallow.live.state import State
-from fallow.planners.plan import plan
+from fallow.live.trial import compile_decisions
+from fallow.machine_code import has_machine_code, keep_stamp
 
-if TYPE_CHECKING:
-    from fallow.live.service.host import Host
+MOST_CELLS = 160
+"""Arms x delays of a campaign whose calls are all small enough for the interpreter."""
+NICENESS = 10
+"""How far the process that compiles stands back behind the service."""
 
 
 def needs_compiler(arms: int, columns: int) -> bool:
-    """Tell whether a table is too large for the interpreter."""
-    return arms * columns > 200
+    """Tell whether a campaign is to wait until the compiler is ready.
+
+    Its calls would wait for that themselves, on the event loop, too.
+
+    Examples
+    --------
+    >>> needs_compiler(arms=3, columns=11), needs_compiler(arms=1000, columns=11)
+    (False, True)
+    """
+    return arms * columns > MOST_CELLS
 
 
-async def warm_up(host: Host) -> None:
-    """Leave everything to the interpreter until another process has filled the compiler's cache."""
-    kernels.INTERPRETER.steps = math.inf
-    with suppress(OSError):  # no process can be had: then it is compiled here
-        await _run(sys.executable, "-P", "-m", __name__)
-    await host.think(compile_decisions)
+async def warm_up() -> None:
+    """Get the compiler ready; another process fills its cache first, unless that is full.
+
+    Until then small calls are left to the interpreter, and larger ones wait.
+    """
+    thread = ThreadPoolExecutor(1, "compiler")  # of its own: calls that wait may fill all others
+    try:
+        with kernels.compiler_awaited():
+            if not has_machine_code():
+                with suppress(OSError):  # no process can be had: then it is compiled here
+                    await _run(sys.executable, "-P", "-m", __name__)
+            await asyncio.get_running_loop().run_in_executor(thread, compile_decisions)
+    finally:
+        thread.shutdown(wait=False)
 
 
 async def _run(*command: str) -> None:
     """Run a process to its end, or kill it if that is not waited for."""
     # Apart from the terminal: Ctrl-C is for the service, which then ends the process quietly.
-    process = subprocess.Popen(command, start_new_session=True)
+    process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
     try:
-        await asyncio.to_thread(process.wait)
+        await process.wait()
     finally:
-        process.kill()
-        process.wait()
+        with suppress(ProcessLookupError):  # it has ended
+            process.kill()
+        await process.wait()
 
 
-def compile_decisions() -> None:
-    """Compile all that a campaign calls, or read it from the cache."""
-    kernels.compile_all()
-    desk = Desk("trial", State(Settings(("hymn", "waltz"), max_delay=2)))
-    desk.plan_now()
-    desk.decide("ann", None, 0.0)
-    plan(desk.policy.expected)
+def _fill_cache() -> None:
+    """Compile all that campaigns call, for the processes to come."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    compile_decisions()
+    keep_stamp()
 
 
 if __name__ == "__main__":
-    compile_decisions()
+    _fill_cache()
