@@ -112,7 +112,7 @@ class Campaign:
             Share of decisions that are drawn at random, with propensities, so that `log` supports
             estimates of what other plans would earn; .02 is a good choice.
         rules
-            What decisions obey. By elapsed time only cool-downs, in seconds, and exclusions.
+            What decisions obey. By elapsed time they are in seconds, and without at_least_once.
         key_days
             Days in which keys and settled decisions are remembered, so that repeated calls are
             recognized.
