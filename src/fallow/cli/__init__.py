@@ -10,6 +10,7 @@ try:
 
         from fallow.cli import (
             advise,
+            backup,
             catalog,
             design,
             evaluate,
@@ -52,6 +53,7 @@ def run_app(application: Typer) -> None:
 __all__ = [
     "advise",
     "app",
+    "backup",
     "catalog",
     "design",
     "evaluate",
