@@ -1,6 +1,7 @@
 """Learners and families of a user's own, named as module:Name."""
 
 import hashlib
+import os
 import pickle
 import re
 import subprocess
@@ -352,3 +353,17 @@ def test_what_cannot_be_sent_is_named() -> None:
     learners = {"locked": lambda instance, _: UCB1(instance.arms + lock.locked())}
     with pytest.raises(ValueError, match="learner 'locked' must be something that can be sent"):
         pack(Study(catalog.figure3(), learners, 10, seed=0))
+
+
+def test_what_was_sent_is_removed_at_the_end(tmp_path: Path) -> None:
+    code = (
+        "from fallow.user_code import receive\n"
+        "receive({'/nowhere': {'sent/__init__.py': b'a = 7'}})\n"
+        "import sent; print(sent.a, sent.__file__)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    assert told.stdout.startswith(f"7 {tmp_path}")
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from shutil import rmtree
 from sysconfig import get_path
 from types import ModuleType
 from typing import Any
@@ -100,6 +102,7 @@ def receive(sent: Sources) -> bool:
         place = Path(folder)
         if any(not _is(place / name, content) for name, content in files.items()):
             place = Path(tempfile.mkdtemp(prefix="fallow-"))
+            atexit.register(rmtree, place, ignore_errors=True)
             for name, content in files.items():
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 (place / name).write_bytes(content)
