@@ -255,6 +255,7 @@ def test_a_search_is_not_needed_where_counts_say_that_some_arm_is_always_free() 
     assert is_never_stuck(Rules(groups={"pair": ["a", "b"], "other": ["c", "d"]}))
     assert not is_never_stuck(Rules(cooldowns={"a": 3, "b": 4, "c": 4, "d": 5}))
     assert not is_never_stuck(Rules(groups={"one": ["a", "b"], "two": ["b", "c", "d"]}))
+    assert not is_never_stuck(Rules(groups={"pair": ["a", "b"]}, cooldowns={"c": 4, "d": 4}))
     assert not is_never_stuck(Rules(at_least_once={"a": 4}))
 
 

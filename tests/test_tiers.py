@@ -20,7 +20,7 @@ from fallow import Instance, Rules, catalog, kernels, simulate
 from fallow.kernels.bounds import best_delays, clearing_price
 from fallow.kernels.confidence import rises
 from fallow.kernels.cycles import best_part, shortest_period
-from fallow.kernels.paths import allows, follow
+from fallow.kernels.paths import allows, follow, permitted
 from fallow.learners.registry import LEARNERS, learner_factory
 from fallow.limits import no_limits, rested_past
 from fallow.planners import HEURISTICS, advise
@@ -123,6 +123,7 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
             _, means, limits = problem_of(instance)
             rested, path = means.shape[1], generator.integers(0, len(means), 9)
             allows(limits, rested_past(limits, rested), rested, path)
+            permitted(limits, rested_past(limits, rested))
             for planner in HEURISTICS.values():
                 with suppress(StuckError):
                     planner(instance)

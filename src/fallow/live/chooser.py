@@ -121,10 +121,11 @@ class Chooser:
     def _look_ahead(self, ages: Ages) -> int:
         """Search from a past on, and remember the choices on the way."""
         path = self._path(ages)
-        if len(path) == 0:
-            return -1
         if len(self._choices) > MOST_KEPT:
             self._choices.clear()
+        if len(path) == 0:
+            self._choices[ages] = -1
+            return -1
         arms = self._arms[self._search.arms[path]].tolist()
         now = ages
         for arm in arms[: self._sure if len(arms) == self._rounds else 1]:
