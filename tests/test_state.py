@@ -34,6 +34,7 @@ from fallow.live.overdue import Overdue
 from fallow.live.service.overview import MOST_BUCKETS, overview_of
 from fallow.live.settings import Settings
 from fallow.live.state import OPEN, State
+from fallow.rules import Rules
 
 DAY = 86_400.0
 ARMS = ("polka", "waltz", "hymn")
@@ -219,7 +220,7 @@ def test_open_decisions_stay_and_can_be_cancelled_when_they_are_old() -> None:
     twin = Twin(Settings(ARMS, 2, key_days=1.0))
     for day in range(60):
         twin.apply(Event(DECISION, day * DAY, None, "ann", ARMS[day % 3], 1))
-        if day % 4:
+        if day % 4 == 0:
             twin.apply(Event(FEEDBACK, day * DAY, ref=len(twin.events), reward=0.5))
     opened = [number for number, status in twin.status.items() if status == DECISION]
     for number in reversed(opened):
@@ -368,3 +369,18 @@ def test_each_name_of_an_arm_is_compared_a_few_times() -> None:
     assert compared < 20_000
     with pytest.raises(InputError, match="arms must be at least one, and each once, got 'a' twice"):
         Settings(["a", "b", "a"], 2)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"cooldowns": {"polka": 3}},
+        {"cooldowns": 2, "at_most": [{"arms": ["polka"], "pulls": 3, "rounds": 9}]},
+        {"at_least_once": {"hymn": 7}, "groups": {"slow": ["waltz", "hymn"]}},
+    ],
+)
+def test_as_much_of_the_past_is_kept_as_decisions_look_back_at(rules: dict[str, Any]) -> None:
+    state = State(Settings(ARMS, 2, rules=Rules.from_document(rules)))
+    policy = Desk("morning", state).policy
+    assert max(policy.curious.reach, policy.content.reach) <= state.reach
