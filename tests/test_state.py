@@ -217,7 +217,7 @@ def test_decisions_and_keys_are_known_for_key_days_and_cells_add_up(settings: Se
 
 
 def test_open_decisions_stay_and_can_be_cancelled_when_they_are_old() -> None:
-    twin = Twin(Settings(ARMS, 2, key_days=1.0))
+    twin = Twin(Settings(ARMS, 12, key_days=1.0))
     for day in range(60):
         twin.apply(Event(DECISION, day * DAY, None, "ann", ARMS[day % 3], 1))
         if day % 4 == 0:
@@ -226,8 +226,8 @@ def test_open_decisions_stay_and_can_be_cancelled_when_they_are_old() -> None:
     for number in reversed(opened):
         assert twin.state.status[twin.state.place(number)] == OPEN
         twin.apply(Event(CANCEL, 60 * DAY, ref=number))
-        shown = [arm for arm, _ in islice(twin.state.past("ann"), 2)]
-        assert shown == [arm for arm, _ in twin.past("ann")[:2]]
+        shown = [arm for arm, _ in islice(twin.state.past("ann"), 12)]
+        assert shown == [arm for arm, _ in twin.past("ann")[:12]]
 
 
 def test_one_wild_time_makes_nothing_be_forgotten() -> None:
