@@ -9,6 +9,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from_bytes = int.from_bytes
 MOST_TOGETHER = 1024
 """Names in one chunk, before it is split in two."""
 
@@ -49,7 +50,7 @@ class Names:
 
     def get(self, name: str) -> int | None:
         """Return the number of a name, None if it has none."""
-        digest = _digest(name)
+        digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
         chunk = bisect_right(self._firsts, digest) - 1
         digests = self._digests[chunk]
         place = bisect_left(digests, digest)
@@ -57,23 +58,34 @@ class Names:
             return self._numbers[chunk][place]
         return None
 
-    def put(self, name: str, number: int) -> None:
-        """Set the number of a name."""
-        digest = _digest(name)
+    def setdefault(self, name: str, number: int) -> int:
+        """Return the number of a name, which gets this one if it has none."""
+        digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
         chunk = bisect_right(self._firsts, digest) - 1
-        digests, numbers = self._digests[chunk], self._numbers[chunk]
+        digests = self._digests[chunk]
         place = bisect_left(digests, digest)
         if place < len(digests) and digests[place] == digest:
-            numbers[place] = number
-            return
+            return self._numbers[chunk][place]
         digests.insert(place, digest)
-        numbers.insert(place, number)
+        self._numbers[chunk].insert(place, number)
         self._length += 1
         if len(digests) > MOST_TOGETHER:
-            half = MOST_TOGETHER // 2
-            self._firsts.insert(chunk + 1, digests[half])
-            self._digests[chunk : chunk + 1] = digests[:half], digests[half:]
-            self._numbers[chunk : chunk + 1] = numbers[:half], numbers[half:]
+            self._split(chunk)
+        return number
+
+    def put(self, name: str, number: int) -> None:
+        """Set the number of a name."""
+        if self.setdefault(name, number) != number:
+            digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+            chunk = bisect_right(self._firsts, digest) - 1
+            self._numbers[chunk][bisect_left(self._digests[chunk], digest)] = number
+
+    def _split(self, chunk: int) -> None:
+        half = MOST_TOGETHER // 2
+        digests, numbers = self._digests[chunk], self._numbers[chunk]
+        self._firsts.insert(chunk + 1, digests[half])
+        self._digests[chunk : chunk + 1] = digests[:half], digests[half:]
+        self._numbers[chunk : chunk + 1] = numbers[:half], numbers[half:]
 
     def digests(self) -> npt.NDArray[np.uint64]:
         """Return the digests of all names, in order."""
@@ -82,7 +94,3 @@ class Names:
     def numbers(self) -> npt.NDArray[np.uint32]:
         """Return the numbers of all names, in the order of `digests`."""
         return np.frombuffer(b"".join(self._numbers), np.uint32)
-
-
-def _digest(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")

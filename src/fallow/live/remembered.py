@@ -96,7 +96,9 @@ class Remembered:
     def place(self, number: int | None) -> int:
         """Return the place of the decision with a number, -1 if it never was or is forgotten."""
         place = self._place(number)
-        return -1 if place >= 0 and self._is_forgotten(place) else place
+        if place >= 0 and self.status[place] != OPEN and self.is_old(place):
+            return -1
+        return place
 
     def is_old(self, place: int) -> bool:
         """Tell whether a decision was made more than `key_days` ago."""
@@ -108,7 +110,9 @@ class Remembered:
         Numbers of other events up to that of a dropped decision are taken for such decisions.
         """
         place = self._place(number)
-        return self._is_forgotten(place) if place >= 0 else 0 < number <= self.dropped
+        if place < 0:
+            return 0 < number <= self.dropped
+        return self.place(number) < 0
 
     def recent(self, user: str) -> Iterator[int]:
         """Yield the places of the decisions that a user was shown, latest first.
@@ -149,12 +153,10 @@ class Remembered:
         if number is None or not numbers:
             return -1
         # Each number is at least one above the one before, so the place is not far from the end.
-        first = len(numbers) - 1 - max(0, numbers[-1] - number)
-        place = bisect_left(numbers, number, max(0, first))
-        return place if place < len(numbers) and numbers[place] == number else -1
-
-    def _is_forgotten(self, place: int) -> bool:
-        return self.status[place] != OPEN and self.is_old(place)
+        size = len(numbers)
+        first = size - 1 - numbers[-1] + number
+        place = bisect_left(numbers, number, first if first > 0 else 0)
+        return place if place < size and numbers[place] == number else -1
 
     def _add(
         self,
@@ -170,10 +172,8 @@ class Remembered:
         if len(self.numbers) >= self.most_rows:
             self._drop()
         place, previous = len(self.numbers), NONE
-        user = self.users.get(name)
-        if user is None:
-            user = len(self.users)
-            self.users.put(name, user)
+        user = self.users.setdefault(name, len(self.latest))
+        if user == len(self.latest):
             self.latest.append(place)
             self.turn.append(0)
         else:
@@ -209,16 +209,16 @@ class Remembered:
         it. Open decisions enter it and stay as well.
         """
         size, users = len(self.numbers), len(self.users)
-        columns = {name: np.asarray(getattr(self, name)) for name in COLUMNS}  # no copies
-        user, previous, at, status = (columns[key] for key in ("user", "previous", "at", "status"))
+        user, previous = np.asarray(self.user), np.asarray(self.previous)  # no copies
+        at, status = np.asarray(self.at), np.asarray(self.status)
         is_old = at < self.now - self._memory
         is_open = status == OPEN
         is_final = (status == CLOSED) | (status == CANCELLED) | (is_old & ~is_open)
         is_entry = previous < NONE
         young = np.flatnonzero(~(is_old | is_entry))[::-1]
-        first_young = np.full(users, size)
+        first_young = np.full(users, size, np.int32)
         first_young[user[young]] = young  # where a user has several, the last write is the first
-        leaves = is_old & ~is_entry & (np.arange(size) < first_young[user])
+        leaves = is_old & ~is_entry & (np.arange(size, dtype=np.int32) < first_young[user])
         stays = is_open | ~(is_old & (leaves | is_entry))
         if stays.all() and not leaves.any():
             self.most_rows = int(GROWTH * size)
@@ -228,28 +228,33 @@ class Remembered:
         moved, added = self.trail.extend(
             users,
             user[enters],
-            columns["arm"][enters],
+            np.asarray(self.arm)[enters],
             at[enters] if self._by_time else None,
             is_final[enters],
-            -2 - previous[tracked].astype(np.int64),
+            -2 - previous[tracked],
             self.now - self.reach if self._by_time else self.reach,
         )
-        places = np.where(stays, np.cumsum(stays) - 1, NONE)
-        links = np.where(leaves | is_entry, NONE, places)
-        latest = np.asarray(self.latest)
-        self.latest = _array("i", np.where(latest >= 0, links[latest], NONE))
-        before = np.where(previous >= 0, links[previous], np.where(is_entry, CUT, NONE))
+        places = np.cumsum(stays, dtype=np.int32) - np.int32(1)
+        links = np.append(np.where(stays & ~(leaves | is_entry), places, NONE), NONE)
+        self.latest = _array("i", links[np.asarray(self.latest)])  # -1 stays -1
+        before = links[np.maximum(previous, NONE)]
+        before[is_entry] = CUT
         for chosen, entries in ((tracked, moved), (enters, added)):
             before[chosen] = np.where(entries < 0, CUT, -2 - entries)
-        columns["previous"] = before
-        self.dropped = int(columns["numbers"][~stays].max(initial=self.dropped))
-        for name, values in columns.items():
-            setattr(self, name, _array(getattr(self, name).typecode, values[stays]))
+        self.previous = _array("i", before)
+        self.dropped = int(np.asarray(self.numbers)[~stays].max(initial=self.dropped))
         keyed = self.places_by_key.numbers()
         known = ~is_old[keyed]
         self.places_by_key = Names.of(
             self.places_by_key.digests()[known], places[keyed[known]].astype(np.uint32)
         )
+        del user, previous, at, status  # so that each old column makes room for a new one
+        for name in COLUMNS:
+            values = getattr(self, name)
+            kept = np.asarray(values)[stays]
+            setattr(self, name, array(values.typecode))
+            del values
+            getattr(self, name).frombytes(kept.view(np.uint8))
         self._overdue = Overdue()
         self.most_rows = max(LEAST_ROWS, int(GROWTH * len(self.numbers)))
 

@@ -108,11 +108,10 @@ class State(Remembered):
         self.checksum = checksum_after(self.checksum, event)
         kind = event.kind
         self.kinds[kind] += 1
-        _, earlier, last = self.last_times
-        self.last_times = [earlier, last, event.at]
+        place = -1 if event.ref is None else self.place(event.ref)
+        self.last_times[number % 3] = event.at
         if kind == DECISION:
             return self._decide(number, event)
-        place = self.place(event.ref)
         if kind == ARM:
             self._add_arm(event.arm or "")
         elif kind == RETIRE:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from fallow.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from fallow.arrays import BoolArray, FloatArray, Int32Array
 
 HOLE = -1
 """Stands for the arm of an entry whose decision was cancelled."""
@@ -49,10 +49,10 @@ class Trail:
         user: npt.NDArray[np.uint32],
         arm: Int32Array,
         at: FloatArray | None,
-        may_go: BoolArray,
-        open_entries: IntArray,
+        is_settled: BoolArray,
+        open_entries: Int32Array,
         limit: float,
-    ) -> tuple[IntArray, IntArray]:
+    ) -> tuple[Int32Array, Int32Array]:
         """Add entries, and forget those that no longer matter.
 
         Parameters
@@ -61,7 +61,7 @@ class Trail:
             How many users there are.
         user, arm, at
             Of the new entries, those of a user in order; `at` is None where delays are rounds.
-        may_go
+        is_settled
             Which of these can no longer be cancelled.
         open_entries
             Entries from before that can still be cancelled.
@@ -74,38 +74,49 @@ class Trail:
         moved, added
             Where `open_entries` and the new entries are now, -1 if they were forgotten.
         """
-        starts = np.array(self.starts, np.int64)
+        # Numbers of 32 bits, because there are many.
+        starts = np.array(self.starts).astype(np.int32)
         starts = np.append(starts, np.full(users + 1 - len(starts), starts[-1]))
         lengths = np.diff(starts)
-        added = np.bincount(user, minlength=users)
-        sizes = lengths + added
-        ends = np.cumsum(sizes)
-        old = np.arange(len(self.arm)) + np.repeat(ends - sizes - starts[:-1], lengths)
-        # Sorting by user and place at once is quicker than a stable sort.
+        additions = np.bincount(user, minlength=users).astype(np.int32)
+        sizes = lengths + additions
+        ends = np.cumsum(sizes, dtype=np.int32)
+        old = _ranges(ends - sizes, lengths)
+        # To sort by user and place at once is quicker than a stable sort.
         order = (user.astype(np.int64) << 32) + np.arange(len(user))
         order.sort()
-        new = np.empty(len(user), np.int64)
-        new[order & (2**32 - 1)] = np.arange(len(user)) + np.repeat(ends - np.cumsum(added), added)
+        new = np.empty(len(user), np.int32)
+        new[order & (2**32 - 1)] = _ranges(ends - additions, additions)
         arms = np.empty(len(old) + len(new), np.int32)
         arms[old], arms[new] = np.asarray(self.arm), arm
+        kept = arms != HOLE
         if at is None:
-            is_final = arms != HOLE
+            is_final = kept.copy()
             is_final[old[open_entries]] = False
-            is_final[new] &= may_go
-            so_far = np.cumsum(is_final)
-            later = np.repeat(np.append(0, so_far)[ends], sizes) - so_far
-            kept = later < limit
+            is_final[new] &= is_settled
+            so_far = np.append(np.int32(0), np.cumsum(is_final, dtype=np.int32))
+            kept &= np.repeat(so_far[ends], sizes) - so_far[1:] < limit
         else:
             times = np.empty(len(arms))
             times[old], times[new] = np.asarray(self.at), at
-            kept = times >= limit
-        kept &= arms != HOLE
-        places = np.cumsum(kept)
-        self.starts = array(
-            "I", np.append(0, places)[np.append(0, ends)].astype(np.uint32).tobytes()
-        )
-        self.arm = array("i", arms[kept].tobytes())
-        if at is not None:
+            kept &= times >= limit
             self.at = array("d", times[kept].tobytes())
-        places = np.where(kept, places - 1, -1)
-        return places[old[open_entries]], places[new]
+        places = np.append(np.int32(0), np.cumsum(kept, dtype=np.int32))
+        self.starts = array("I", places[np.append(0, ends)].tobytes())
+        self.arm = array("i", arms[kept].tobytes())
+        moved = old[open_entries]
+        return np.where(kept[moved], places[moved], -1), np.where(kept[new], places[new], -1)
+
+
+def _ranges(starts: Int32Array, lengths: Int32Array) -> Int32Array:
+    """Return ranges of whole numbers, one after the other.
+
+    Examples
+    --------
+    >>> _ranges(np.array([5, 9], np.int32), np.array([2, 1], np.int32)).tolist()
+    [5, 6, 9]
+    """
+    before = np.cumsum(lengths, dtype=np.int32) - lengths
+    ranges = np.repeat(starts - before, lengths)
+    ranges += np.arange(len(ranges), dtype=np.int32)
+    return ranges

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from bisect import bisect_left
 
 import numpy as np
 
@@ -34,7 +33,7 @@ def line_of(hosted: ServedCampaign) -> Line:
         state.settings.clock,
         state.retired.count(False),
         len(state.users),
-        len(state.numbers),
+        state.decisions,
         hosted.open,
     )
 
@@ -49,7 +48,7 @@ def overview_of(hosted: ServedCampaign, now: float) -> tuple[View, Overview]:
         counts=Counts(
             events=state.head,
             users=len(state.users),
-            decisions=len(state.numbers),
+            decisions=state.decisions,
             open=hosted.open,
             late=_late(hosted, now),
             feedback=state.kinds[FEEDBACK],
@@ -63,7 +62,7 @@ def overview_of(hosted: ServedCampaign, now: float) -> tuple[View, Overview]:
         plan=None,
         rest=None,
         history=_history(state, now),
-        decisions_per_second=(len(state.at) - bisect_left(state.at, now - PACE)) / PACE,
+        decisions_per_second=_pace(state, now),
     )
 
 
@@ -100,21 +99,30 @@ def _late(hosted: ServedCampaign, now: float) -> int:
         if not hosted.feedback_seconds:
             return 0
         limit = LATE * statistics.median(hosted.feedback_seconds)
-    made_before = bisect_left(state.at, now - limit)
-    status = np.asarray(state.status)[:made_before]  # no copy
-    return int(np.count_nonzero((status == OPEN) | (status == EXPIRED)))
+    at, status = np.asarray(state.at), np.asarray(state.status)  # no copies
+    is_missing = (status == OPEN) | (status == EXPIRED)
+    return int(np.count_nonzero(is_missing & (at < now - limit)))
+
+
+def _pace(state: State, now: float) -> float:
+    """Return how many decisions a second were made of late; those dated after now do not count."""
+    at = np.array(state.at[-RECENT:])
+    return np.count_nonzero((at >= now - PACE) & (at <= now)) / PACE
 
 
 def _history(state: State, now: float) -> list[Bucket]:
-    """Return how the latest decisions fared, in buckets of equal length."""
-    at = np.array(state.at[-RECENT:])
+    """Return how the latest decisions fared, in at most `MOST_BUCKETS` buckets of equal length.
+
+    Decisions dated after now count in the last bucket.
+    """
+    at = np.minimum(state.at[-RECENT:], now)
     if len(at) == 0:
         return []
     begin = float(at.min())
     wanted = max(now - begin, 1.0) / (MOST_BUCKETS - 1)
     length = next((each for each in LENGTHS if each >= wanted), -(-wanted // 3600) * 3600)
-    first = int(begin // length)
-    places = (at // length).astype(np.int64) - first
+    first = begin // length
+    places = (at // length - first).astype(np.int64)
     reward, expected = np.array(state.reward[-RECENT:]), np.array(state.expected[-RECENT:])
     known = ~np.isnan(reward)
     size = int(places.max()) + 1
