@@ -15,6 +15,7 @@ from itertools import islice
 from operator import attrgetter
 
 from fallow import checks
+from fallow.errors import InputError
 from fallow.live.chooser import Ages, Chooser
 from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
 from fallow.live.errors import ConflictError, RefusedError, UnknownError
@@ -389,7 +390,7 @@ class Desk:
         trial.retired = gone
         try:
             check_rules(trial.view())
-        except ValueError as error:
+        except InputError as error:
             raise ConflictError(str(error)) from error
 
 
