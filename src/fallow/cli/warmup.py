@@ -69,11 +69,15 @@ def _judge(instance: Instance) -> None:
 
 
 def _decide() -> None:
-    """Let a campaign decide and plan."""
-    with Campaign.open("memory:", "trial", arms=["hymn", "waltz"], max_delay=2) as campaign:
-        campaign.feedback(campaign.decide("ann").id, 1.0)
-        campaign.plan()
-        campaign.schedule("ann", rounds=3)
+    """Let campaigns decide and plan, without rules and within them."""
+    arms = ["hymn", "waltz", "polka", "march"]
+    for rules in (None, RULES.bound_to(arms)):
+        with Campaign.open(
+            "memory:", "trial", arms=arms, max_delay=2, rules=rules, explore=0.5
+        ) as campaign:
+            campaign.feedback(campaign.decide("ann").id, 1.0)
+            campaign.plan()
+            campaign.schedule("ann", rounds=3)
 
 
 def _play(instance: Instance, name: str) -> None:
