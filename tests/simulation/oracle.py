@@ -11,6 +11,10 @@ KEY_AGE = 7 * 86_400.0
 """Seconds after which keys are forgotten."""
 
 
+IN_FLIGHT = 20
+"""Events that may be committed between a request and its own."""
+
+
 class Shown(NamedTuple):
     """A decision that was made for a user."""
 
@@ -39,7 +43,7 @@ class Oracle:
         self._keys: dict[str, int] = {}
         self._shown: dict[str, list[Shown]] = defaultdict(list)
         self._since: dict[str, int] = {}
-        self._cancelled_users: set[str] = set()
+        self._cancelled_users: dict[str, int] = {}
         self.events: list[Event] = []
 
     def take_in(self, number: int, event: Event) -> None:
@@ -55,7 +59,7 @@ class Oracle:
         elif event.kind == CANCEL:
             decision = self.events[(event.ref or 0) - 1]
             user = decision.user or ""
-            self._cancelled_users.add(user)
+            self._cancelled_users[user] = number
             self._shown[user] = [each for each in self._shown[user] if each.number != event.ref]
 
     def open_since(self) -> dict[int, float]:
@@ -77,7 +81,9 @@ class Oracle:
             self._require(earlier is None or is_forgotten, f"two decisions for key {event.key!r}")
             self._keys[event.key] = number
         history = self._shown[user]
-        for cap in self._caps():
+        # A decision that was under way when an earlier one was cancelled counts that one still.
+        was_cancelled = number - self._cancelled_users.get(user, -IN_FLIGHT) < IN_FLIGHT
+        for cap in () if was_cancelled else self._caps():
             self._check_cap(*cap, [*history, Shown(number, event.at, arm)], user)
         history.append(Shown(number, event.at, arm))
         if user not in self._cancelled_users:

@@ -10,8 +10,8 @@ import numpy as np
 from fallow.arrays import IntArray
 from fallow.instance import Instance
 from fallow.kernels.paths import allows, permitted
-from fallow.limits import NEVER, Past
-from fallow.planners.beam import beam_search
+from fallow.limits import NEVER, Limits, Past
+from fallow.planners.beam import SORTING, beam_search
 from fallow.planners.feasible import is_never_stuck
 from fallow.planners.problem import Problem
 from fallow.planners.ruled_schedule import past_of, waits
@@ -24,6 +24,10 @@ LENGTHS = 3
 """Times the longest delay or rule, rounds to search."""
 FURTHEST = 128
 """Rounds up to which a rule that is longer than all delays makes the search longer."""
+MOST_LOOKS = 2**20
+"""Looks at an arm in one search, some milliseconds; where arms are many, the beam is narrower."""
+REMEMBERED = 16
+"""Choices on the way of a search that are remembered."""
 MOST_KEPT = 2**17
 """Choices that are remembered."""
 
@@ -65,6 +69,9 @@ class Chooser:
         self._is_ruled = bool(table.rules)
         self._search = search = beam_search(table)
         self._problem = Problem(search.arms, search.means, search.limits)
+        self._useful = search.useful()
+        self._narrow = search.of(self._useful)
+        self._classes = _classes(search.limits)
         self._is_never_stuck = is_never_stuck(search.limits)
         limits = search.limits
         deadlines = np.where(limits.longest < NEVER, limits.longest, 0)
@@ -78,7 +85,7 @@ class Chooser:
         can_get_stuck = self._is_ruled and not self._is_never_stuck
         self._sure = self._rounds - (ahead if can_get_stuck else ahead // 2)
         self._choices: dict[Ages, int] = {}
-        self._dead_ends: dict[tuple[Ages, int], bool] = {}
+        self._dead_ends: dict[tuple[bytes, int], bool] = {}
 
     def choose(self, ages: Ages) -> int:
         """Return the arm to show after such a past, -1 if the rules leave none."""
@@ -104,19 +111,23 @@ class Chooser:
         """Tell whether a search finds no way to keep the rules after an arm that they permit."""
         if not self._is_ruled or self._is_never_stuck:
             return False
-        key = ages, arm
+        past, limits = self._past(ages), self._search.limits
+        (index,) = np.flatnonzero(self._arms[self._search.arms] == arm)
+        # The rules see no more of a past than this, and no difference between arms of a class.
+        resting = np.minimum(past.delays, limits.shortest)
+        state = (resting, past.waited, past.recent)
+        key = b"".join(part.tobytes() for part in state), int(self._classes[index])
         if key not in self._dead_ends:
             if len(self._dead_ends) > MOST_KEPT:
                 self._dead_ends.clear()
-            self._dead_ends[key] = not self._leads_on(ages, arm)
+            self._dead_ends[key] = not self._leads_on(past, int(index))
         return self._dead_ends[key]
 
-    def _leads_on(self, ages: Ages, arm: int) -> bool:
-        past, search = self._past(ages), self._search
-        pull = np.flatnonzero(self._arms[search.arms] == arm)
-        allows(search.limits, past, search.means.shape[1], pull)  # the past goes on
-        widths = (1, WIDTH)
-        return any(len(search.path(past, self._rounds, width)) == self._rounds for width in widths)
+    def _leads_on(self, past: Past, index: int) -> bool:
+        search = self._search
+        allows(search.limits, past, search.means.shape[1], np.array([index]))  # the past goes on
+        paths = (path for width in (1, WIDTH) for path in self._paths(past, width))
+        return any(len(path) == self._rounds for path in paths)
 
     def _look_ahead(self, ages: Ages) -> int:
         """Search from a past on, and remember the choices on the way."""
@@ -128,7 +139,7 @@ class Chooser:
             return -1
         arms = self._arms[self._search.arms[path]].tolist()
         now = ages
-        for arm in arms[: self._sure if len(arms) == self._rounds else 1]:
+        for arm in arms[: min(REMEMBERED, self._sure) if len(arms) == self._rounds else 1]:
             if now in self._choices:
                 break
             self._choices[now] = arm
@@ -142,12 +153,23 @@ class Chooser:
         """
         longest = np.zeros(0, np.int64)
         for past, width in self._tries(ages):
-            path = self._search.path(past, self._rounds, width)
-            if len(path) > len(longest):
-                longest = path
-            if len(path) == self._rounds:
-                break
+            for path in self._paths(past, width):
+                if len(path) > len(longest):
+                    longest = path
+                if len(path) == self._rounds:
+                    return longest
         return longest
+
+    def _paths(self, past: Past, width: int) -> Iterator[IntArray]:
+        """Yield the best path among the arms that are useful, and then among all."""
+        useful = self._useful
+        few = past._replace(delays=past.delays[useful], waited=past.waited[useful])
+        for search, arms, start in ((self._narrow, useful, few), (self._search, None, past)):
+            affordable = MOST_LOOKS // (self._rounds * (len(search.arms) + SORTING))
+            path = search.path(start, self._rounds, max(1, min(width, affordable)))
+            yield path if arms is None else arms[path]
+            if len(useful) == len(past.delays):
+                return
 
     def _tries(self, ages: Ages) -> Iterator[tuple[Past, int]]:
         """Yield pasts to search from, later ones with more time for deadlines; and how widely."""
@@ -187,6 +209,14 @@ class Chooser:
             if place is not None:
                 pulled[place].append(code % span)
         return pulled
+
+
+def _classes(limits: Limits) -> IntArray:
+    """Return the class of each arm; rules do not tell arms of a class apart that they permit."""
+    own = np.where(limits.longest < NEVER, np.arange(len(limits.longest)), -1)  # alone in its class
+    rows = np.column_stack((limits.shortest, own, limits.members.T))
+    classes: IntArray = np.unique(rows, axis=0, return_inverse=True)[1]
+    return classes
 
 
 def _catching_up(longest: IntArray, waited: IntArray) -> IntArray:

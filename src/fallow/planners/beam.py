@@ -12,7 +12,7 @@ from fallow.instance import Instance
 from fallow.kernels.bounds import best_delays
 from fallow.kernels.cycles import best_part
 from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
-from fallow.limits import Limits, Past, rested_past
+from fallow.limits import NEVER, Limits, Past, rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
 from fallow.planners.relaxed import relaxed
@@ -87,7 +87,7 @@ class Continuation(NamedTuple):
 
 
 class BeamSearch(NamedTuple):
-    """The arms that a beam search looks at, and what it judges them by."""
+    """The arms that a beam search looks at, best first, and what it judges them by."""
 
     arms: IntArray
     means: FloatArray
@@ -102,14 +102,39 @@ class BeamSearch(NamedTuple):
         )
         return path
 
+    def useful(self) -> IntArray:
+        """Return the arms, counted as here, that a good path is made of where rules leave them.
+
+        They are worth their price, or the next best for the rounds in which all of those must rest,
+        or have a deadline.
+        """
+        order = np.arange(len(self.arms))
+        has_deadline = self.limits.longest < NEVER
+        return order[has_deadline | (order < _enough(_worth(self.means, self.price)))]
+
+    def of(self, arms: IntArray) -> BeamSearch:
+        """Return the search among some of the arms, counted as here."""
+        limits, values = self.limits.of(arms), self.values[:, arms]
+        return BeamSearch(self.arms[arms], self.means[arms], limits, self.price, values)
+
+
+def _worth(means: FloatArray, price: float) -> FloatArray:
+    """Return what each arm earns a round above the price of its pulls, at its best delay."""
+    worth: FloatArray = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
+    return worth
+
+
+def _enough(worth: FloatArray) -> int:
+    """Return how many arms are worth their price, and a few more for when those must rest."""
+    return int((worth > 0).sum()) + BRANCHES
+
 
 def beam_search(instance: Instance) -> BeamSearch:
     """Return what a beam search needs to know of an instance, from whatever past it starts."""
     arms, means, limits = possible_problem(instance)
     price = relaxed(instance).price
-    # Arms worth their price, and a few more for the rounds in which all of those must rest.
-    worth = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
-    enough = len(arms) if limits.bind else (worth > 0).sum() + BRANCHES
+    worth = _worth(means, price)
+    enough = len(arms) if limits.bind else _enough(worth)
     useful = np.argsort(-worth, kind="stable")[:enough]
     means, limits = means[useful], limits.of(useful)
     surplus, _ = best_delays(means, price, limits)
