@@ -106,7 +106,7 @@ def _late(hosted: Hosted, now: float) -> int:
 def _pace(state: State, now: float) -> float:
     """Return how many decisions a second were made of late; those dated after now do not count."""
     at = np.array(state.at[-RECENT:])
-    return np.count_nonzero((at >= now - PACE) & (at <= now)) / PACE
+    return int(np.count_nonzero((at >= now - PACE) & (at <= now))) / PACE
 
 
 def _history(state: State, now: float) -> list[Bucket]:
