@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from ctypes import CDLL
+from weakref import ref
 
 import numpy as np
-import numpy.typing as npt
 
 from fallow.live.names import Names
 from fallow.live.overdue import Overdue
@@ -75,6 +76,8 @@ class Remembered:
         self.status = array("b")
         self.places_by_key = Names()
         self._overdue = Overdue()
+        self._reader: ref[Callable[[], bytes]] | None = None
+        """What still has to read the columns as they are."""
         self._wait = settings.wait
         self._memory = settings.key_days * DAY
         self._by_time = settings.clock == "time"
@@ -236,27 +239,34 @@ class Remembered:
         )
         places = np.cumsum(stays, dtype=np.int32) - np.int32(1)
         links = np.append(np.where(stays & ~(leaves | is_entry), places, NONE), NONE)
-        self.latest = _array("i", links[np.asarray(self.latest)])  # -1 stays -1
+        latest = np.asarray(self.latest)
+        latest[:] = links[latest]  # -1 stays -1
         before = links[np.maximum(previous, NONE)]
         before[is_entry] = CUT
         for chosen, entries in ((tracked, moved), (enters, added)):
             before[chosen] = np.where(entries < 0, CUT, -2 - entries)
-        self.previous = _array("i", before)
         self.dropped = int(np.asarray(self.numbers)[~stays].max(initial=self.dropped))
         keyed = self.places_by_key.numbers()
         known = ~is_old[keyed]
         self.places_by_key = Names.of(
             self.places_by_key.digests()[known], places[keyed[known]].astype(np.uint32)
         )
-        del user, previous, at, status  # so that each old column makes room for a new one
+        del user, previous, at, status, latest  # no column changes its size while it is looked at
+        # Columns shrink where they are, which leaves no holes in memory.
+        is_lent = self._reader is not None and self._reader() is not None
+        size = int(np.count_nonzero(stays))
         for name in COLUMNS:
-            values = getattr(self, name)
-            kept = np.asarray(values)[stays]
-            setattr(self, name, array(values.typecode))
-            del values
-            getattr(self, name).frombytes(kept.view(np.uint8))
+            column = getattr(self, name)
+            if is_lent:
+                column = column[:]
+                setattr(self, name, column)
+            values = np.asarray(column)
+            values[:size] = (before if name == "previous" else values)[stays]
+            del values, column[size:]
         self._overdue = Overdue()
         self.most_rows = max(LEAST_ROWS, int(GROWTH * len(self.numbers)))
+        if sys.platform == "linux" and (give_back := getattr(CDLL(None), "malloc_trim", None)):
+            give_back(0)  # glibc holds on to what was used here, twice as much as what stays
 
 
 class Keys:
@@ -280,7 +290,3 @@ class Keys:
         if place is None:
             raise KeyError(key)
         return place
-
-
-def _array(code: str, values: npt.NDArray[Any]) -> array[Any]:
-    return array(code, values.astype(code).tobytes())

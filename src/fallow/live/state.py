@@ -11,6 +11,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from itertools import chain
 from typing import Any, NamedTuple
+from weakref import ref
 from zlib import crc32
 
 import numpy as np
@@ -222,6 +223,7 @@ class State(Remembered):
             content = b"".join((line, *names, *fixed, *changing))
             return FORMAT + crc32(content).to_bytes(4) + content
 
+        self._reader = ref(make)
         return make
 
     @classmethod
