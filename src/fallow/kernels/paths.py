@@ -33,8 +33,34 @@ def _most_urgent(limits: Limits, waited: IntArray) -> int:
     return NEVER
 
 
+NOBODY, SEVERAL = -1, -2
+"""Whom a cap is reserved for."""
+
+
 @compiled
-def _may_pull(limits: Limits, past: Past, most_urgent: int, arm: int) -> bool:
+def _reserve(limits: Limits, past: Past, reserved: IntArray) -> None:
+    """Write for each cap which arm's deadline needs its last pull: NOBODY, the arm, or SEVERAL.
+
+    An arm that must be pulled within s more rounds is pulled then at the latest, when more pulls of
+    the cap have come out of its stretch of rounds than at any time before. If those that are left,
+    and a pull of another arm now, fill the cap at that time, the deadline cannot be kept.
+    """
+    for cap in range(len(limits.pulls)):
+        reserved[cap] = NOBODY
+        for arm in range(len(past.waited)):
+            if not limits.members[cap, arm] or limits.longest[arm] >= NEVER:
+                continue
+            spare = limits.longest[arm] - past.waited[arm]
+            used = 1
+            for place in range(limits.pulls[cap]):
+                if past.recent[cap, place] + spare < limits.rounds[cap]:
+                    used += 1
+            if spare < limits.rounds[cap] and used >= limits.pulls[cap]:
+                reserved[cap] = arm if reserved[cap] == NOBODY else SEVERAL
+
+
+@compiled
+def _may_pull(limits: Limits, past: Past, most_urgent: int, reserved: IntArray, arm: int) -> bool:
     """Tell whether an arm may be pulled now."""
     if past.delays[arm] < limits.shortest[arm]:
         return False
@@ -42,7 +68,8 @@ def _may_pull(limits: Limits, past: Past, most_urgent: int, arm: int) -> bool:
         return False
     for cap in range(len(limits.pulls)):
         latest = past.recent[cap, limits.pulls[cap] - 1]
-        if limits.members[cap, arm] and latest < limits.rounds[cap]:
+        is_kept_for_another = reserved[cap] != NOBODY and reserved[cap] != arm
+        if limits.members[cap, arm] and (latest < limits.rounds[cap] or is_kept_for_another):
             return False
     return True
 
@@ -52,9 +79,11 @@ def permitted(limits: Limits, past: Past) -> npt.NDArray[np.bool_]:
     """Tell for each arm whether it may be pulled now."""
     arms = len(limits.shortest)
     most_urgent = _most_urgent(limits, past.waited)
+    reserved = np.empty(len(limits.pulls), np.int64)
+    _reserve(limits, past, reserved)
     allowed = np.empty(arms, np.bool_)
     for arm in range(arms):
-        allowed[arm] = _may_pull(limits, past, most_urgent, arm)
+        allowed[arm] = _may_pull(limits, past, most_urgent, reserved, arm)
     return allowed
 
 
@@ -106,15 +135,17 @@ def follow(
     delays, kept_delays = past.delays, kept.delays
     kept_round, patience = 0, 1
     pulls = np.empty(max_rounds, np.int64)
+    reserved = np.empty(len(limits.pulls), np.int64)
     most_urgent = NEVER
     for now in range(max_rounds):
         if limits.bind:
             most_urgent = _most_urgent(limits, past.waited)
+            _reserve(limits, past, reserved)
         best, best_index = -1, -np.inf
         for arm in range(arms):
             index = indices[arm, delays[arm] - 1]
             if index > best_index and (
-                not limits.bind or _may_pull(limits, past, most_urgent, arm)
+                not limits.bind or _may_pull(limits, past, most_urgent, reserved, arm)
             ):
                 best, best_index = arm, index
         if best == -1:
@@ -143,8 +174,10 @@ def follow(
 @tiered(lambda path: 2 * len(path))
 def allows(limits: Limits, past: Past, rested: int, path: IntArray) -> bool:
     """Tell whether all pulls of a path are allowed. The past goes on."""
+    reserved = np.empty(len(limits.pulls), np.int64)
     for arm in path:
-        if not _may_pull(limits, past, _most_urgent(limits, past.waited), arm):
+        _reserve(limits, past, reserved)
+        if not _may_pull(limits, past, _most_urgent(limits, past.waited), reserved, arm):
             return False
         _pass_round(limits, past, rested, arm)
     return True
@@ -254,6 +287,7 @@ def beam_path(
     for arm in range(arms):
         for delay in range(1, rested + 1):
             cell_marks[arm, delay - 1] = _mark(arm, delay)
+    reserved = np.empty(len(limits.pulls), np.int64)
     most_urgent = NEVER
     kept, whole = 1, branches == arms
     for now in range(rounds):
@@ -264,13 +298,14 @@ def beam_path(
             mark = np.uint64(0)
             if limits.bind:
                 most_urgent = _most_urgent(limits, past.waited)
+                _reserve(limits, past, reserved)
             for arm in range(arms):
                 aged = min(delays[node, arm] + 1, rested)
                 waiting += later[arm, aged - 1]
                 mark ^= cell_marks[arm, aged - 1]
                 net = means[arm, delays[node, arm] - 1] - price
                 merits[arm] = net + later[arm, 0] - later[arm, aged - 1]
-                if limits.bind and not _may_pull(limits, past, most_urgent, arm):
+                if limits.bind and not _may_pull(limits, past, most_urgent, reserved, arm):
                     merits[arm] = -np.inf
             _rank(merits, ranked)
             for branch in range(branches):

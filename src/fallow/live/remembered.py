@@ -132,18 +132,14 @@ class Remembered:
     def past(self, user: str) -> Iterator[tuple[int, float]]:
         """Yield arm and time of what a user was shown, latest first, as far back as it matters.
 
-        Where delays are rounds, there may be more, and a time that is no longer known is -inf.
+        There may be more, and where delays are rounds, a time that is no longer known is -inf.
         """
         number = self.users.get(user)
         if number is None:
             return
-        since = self.now - self.reach if self._by_time else -math.inf
         for place in self.recent(user):
-            if self.at[place] >= since:
-                yield self.arm[place], self.at[place]
-        for arm, at in self.trail.latest(number):
-            if at >= since:
-                yield arm, at
+            yield self.arm[place], self.at[place]
+        yield from self.trail.latest(number)
 
     def overdue(self, now: float) -> list[int]:
         """Return the places of decisions for which feedback is late, oldest first."""
