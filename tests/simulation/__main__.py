@@ -23,7 +23,7 @@ def main(first: int, count: int) -> int:
         days += world.scheduler.now / 86_400
         requests += world.requests
         events += world.events
-    minutes = (time.perf_counter() - begun) / 60
+    minutes = max(time.perf_counter() - begun, 1e-9) / 60
     print(
         f"{count:,} seeds, {failed:.0f} failed; {requests:,.0f} requests, {events:,.0f} events; "
         f"{days:.2f} simulated days, {days / minutes:.2f} a minute"

@@ -79,7 +79,7 @@ def _every_second_a_bucket(state: State, now: float) -> list[Bucket]:
     at = np.array(state.at)
     if len(at) == 0:
         return []
-    length = max((now - at.min()) / 119, 1.0)
+    length = max((now - float(at.min())) / 119, 1.0)
     count = min(int((at.max() - at.min()) / length) + 1, 10_000)  # enough to be found
     return [Bucket(0.0, length, 0, 0, 0.0, 0.0)] * count
 

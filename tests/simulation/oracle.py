@@ -120,7 +120,8 @@ class Oracle:
             recent = [each for each in history if last.at - each.at < span]
         else:
             recent = history[-int(span) :]
-        used = sum(each.arm in arms for each in recent)
+        counted = arms - self._retired  # as rules are about the arms that there are
+        used = sum(each.arm in counted for each in recent)
         self._require(used <= pulls, f"{used} of {sorted(arms)} within {span} for {user!r}")
 
     def _check_deadlines(self, user: str, history: list[Shown]) -> None:

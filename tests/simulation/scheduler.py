@@ -12,7 +12,7 @@ from contextvars import Context
 from itertools import count
 from typing import Any
 
-SLOWEST = 0.05
+SLOWEST = 0.4
 """Seconds that a thread or the network takes at most, mostly far less."""
 
 

@@ -135,7 +135,7 @@ class Host:
         check_name(name)
         record, is_new, is_proved = await self.think(make_campaign, self._store, name, settings)
         self._records.setdefault(name, record)
-        await self.campaign(name)
+        self.committer.check(await self.campaign(name))
         return is_new, is_proved
 
     async def backup(self, path: str) -> None:
