@@ -15,7 +15,7 @@ from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.live.decision import Decision
 from fallow.live.desk import Desk
-from fallow.live.errors import RefusedError
+from fallow.live.errors import RefusedError, UncheckedArmsError
 from fallow.live.events import Event
 from fallow.live.folding import (
     find_campaign,
@@ -281,7 +281,11 @@ class Campaign:
             if self._store.shared:
                 self._keep()  # it may be about what another process did
             while True:
-                event = request()
+                try:
+                    event = request()
+                except UncheckedArmsError as unchecked:
+                    self._desk.check_arms(unchecked.arms)
+                    continue
                 if event is None:
                     return "duplicate"
                 if self._keep(event):

@@ -18,7 +18,13 @@ from fallow import checks
 from fallow.errors import InputError
 from fallow.live.chooser import Ages, Chooser
 from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
-from fallow.live.errors import ConflictError, RefusedError, UnknownError
+from fallow.live.errors import (
+    Arms,
+    ConflictError,
+    RefusedError,
+    UncheckedArmsError,
+    UnknownError,
+)
 from fallow.live.events import (
     ARM,
     CANCEL,
@@ -58,6 +64,7 @@ class Desk:
         self.state = state
         self._policy: Policy | None = None
         self._due_at: int | None = None
+        self._possible_arms: Arms | None = None
 
     def view(self) -> View:
         """Return what to plan from."""
@@ -381,17 +388,27 @@ class Desk:
         return ((arm, place < len(gone) and gone[place]) for place, arm in enumerate(names))
 
     def _check_arms(self, names: list[str], gone: list[bool]) -> None:
-        """Check that the rules can be kept with these arms."""
+        """Check that the rules can be kept with these arms, or ask for that to be found out."""
         if all(gone):
             raise ConflictError("a campaign must keep an arm, got its last one to retire")
+        arms = tuple(names), tuple(gone)
+        if self.state.settings.rules and arms != self._possible_arms:
+            raise UncheckedArmsError(arms)
+
+    def check_arms(self, arms: Arms) -> None:
+        """Find out whether the rules can be kept with some arms, which may take long.
+
+        It may be called in any thread. The request that asked for it is then to be made again.
+        """
         settings = self.state.settings
         rules = settings.rules.bound_to(settings.arms)
-        trial = State(replace(settings, arms=tuple(names), rules=rules))
-        trial.retired = gone
+        trial = State(replace(settings, arms=arms[0], rules=rules))
+        trial.retired = list(arms[1])
         try:
             check_rules(trial.view())
         except InputError as error:
             raise ConflictError(str(error)) from error
+        self._possible_arms = arms
 
 
 def _leads_on(chooser: Chooser, ages: Ages, chosen: int, arm: int) -> bool:

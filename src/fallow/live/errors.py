@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fallow.live.events import Event
 
+Arms = tuple[tuple[str, ...], tuple[bool, ...]]
+"""The names of all arms, and which of them are retired."""
+
 
 class UnknownError(LookupError):
     """There is no such campaign, decision or arm."""
@@ -42,3 +45,17 @@ class RefusedError(ConflictError):
     def __init__(self, message: str, event: Event, retry_after: float | None = None) -> None:
         super().__init__(message, retry_after)
         self.event = event
+
+
+class UncheckedArmsError(Exception):
+    """It must be found out first, by `Desk.check_arms`, whether the rules allow these arms.
+
+    Attributes
+    ----------
+    arms
+        Which arms.
+    """
+
+    def __init__(self, arms: Arms) -> None:
+        super().__init__(arms)
+        self.arms = arms

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from fallow.live.decision import parse_decision_id, unknown_decision
 from fallow.live.desk import Desk
-from fallow.live.errors import RefusedError, UnknownError
+from fallow.live.errors import RefusedError, UncheckedArmsError, UnknownError
 from fallow.live.events import Event
 from fallow.live.folding import load_state, make_campaign, needs_snapshot
 from fallow.live.service.committer import Committer
@@ -172,6 +172,9 @@ class Host:
                         raise
                     has_caught_up = True
                     await self.committer.keep(campaign, None).future
+                    continue
+                except UncheckedArmsError as unchecked:
+                    await self.think(campaign.desk.check_arms, unchecked.arms)
                     continue
                 except RefusedError as refused:
                     await self.committer.keep(campaign, refused.event).future
