@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable
 
 from fallow.live.service.app import Service
@@ -13,6 +14,8 @@ from fallow.live.service.tokens import Token
 from fallow.live.service.warm import warm_up
 from fallow.live.stores import Store
 
+SWITCH_SECONDS = 0.0005
+"""After this time, a thread that plans lets the event loop go on."""
 YOUNG = 10_000
 """New objects after which the garbage collector looks at them."""
 
@@ -53,3 +56,4 @@ async def _spare_the_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG)
+    sys.setswitchinterval(SWITCH_SECONDS)  # so that requests do not wait long for a plan
