@@ -11,7 +11,8 @@ from fallow.live.events import ARM, CANCEL, DECISION, FEEDBACK, RETIRE, Event
 from fallow.live.folding import load_state
 from fallow.live.settings import Settings
 from fallow.live.state import State
-from fallow.live.stores import PAGE, Store, open_store
+from fallow.live.stores import PAGE, Batch, HistoryError, Store, open_store
+from fallow.live.stores.memory import MemoryStore
 
 EVENTS = (
     Event(DECISION, 1.7e9 + 0.1, None, "Zoë 😀", "polka", 4, 0.1 + 0.2, None, 1 / 3, "key 1"),
@@ -100,6 +101,34 @@ def test_no_arm_is_shown_after_another_process_retired_it() -> None:
     late = [Event(DECISION, 2.0, user=arm, arm=arm, delay=1) for arm in ("polka", "waltz")]
     (kept,) = store.append([batch(store, campaign, 0, late)])
     assert kept.numbers == [None, 2]
+
+
+def test_no_decision_is_kept_behind_the_retirement_of_its_arm_in_one_batch(reopen: Reopen) -> None:
+    store = reopen()
+    campaign = store.create("morning", "{}")[0].number
+    early, late = (Event(DECISION, 1.0, user=user, arm="polka", delay=1) for user in "ab")
+    other = Event(DECISION, 1.0, user="c", arm="waltz", delay=1)
+    events = [early, Event(RETIRE, 1.0, arm="polka"), late, other]
+    (kept,) = store.append([batch(store, campaign, 0, events)])
+    assert kept.numbers == [1, 2, None, 3]
+    assert [event.user for _, event in store.read(campaign)] == ["a", None, "c"]
+    assert kept.checksum == store.campaigns()[0].checksum
+
+
+def test_another_history_is_refused_whatever_its_length(reopen: Reopen) -> None:
+    store = reopen()
+    campaign = store.create("morning", "{}")[0].number
+    known = batch(store, campaign, 0, [])
+    store.append([batch(store, campaign, 0, decisions("ann", "bob"))])
+    for head, checksum in ((2, known.checksum), (1, known.checksum), (3, known.checksum)):
+        wrong = Batch(campaign, head, checksum, decisions("eve"))
+        with pytest.raises(HistoryError, match="another history"):
+            store.append([wrong])
+    gone = Batch(campaign + 7, 1, known.checksum, decisions("eve"))
+    if not isinstance(store, MemoryStore):
+        with pytest.raises(HistoryError, match="another history"):
+            store.append([gone])
+    assert len(list(store.read(campaign))) == 2
 
 
 @pytest.mark.usefixtures("hasty_threads")
