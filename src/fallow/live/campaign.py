@@ -228,7 +228,8 @@ class Campaign:
         with self._lock:
             self._look_at_the_clock()
             events = list(self._store.read(self._number))
-        return log_of(self._desk.state.settings, self._desk.state.arms, events)
+            arms = list(self._desk.state.arms)
+        return log_of(self._desk.state.settings, arms, events)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -310,6 +311,8 @@ class Campaign:
     def _look_at_the_clock(self) -> None:
         """Keep events for overdue feedback if that is possible, for those who only look."""
         with suppress(StoreError):
+            if self._store.shared:
+                self._keep()
             self._pass_time()
 
     def _pass_time(self) -> None:

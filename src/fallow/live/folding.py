@@ -30,7 +30,8 @@ def load_state(store: Store, record: Record) -> State:
         with suppress(ValueError, HistoryError):
             state = State.from_bytes(kept[1])
             state.snapshot_at = state.head
-            return _catch_up(store, record, state)
+            if state.head <= record.head:  # else it cannot be checked, and may be of a lost history
+                return _catch_up(store, record, state)
     state = State(Settings.from_document(json.loads(record.settings)))
     state.checksum = crc32(record.settings.encode())
     return _catch_up(store, record, state)

@@ -33,9 +33,9 @@ COLUMNS = ("numbers", "user", "arm", "column", "previous", "at", "expected", "re
 class Remembered:
     """Decisions by their place in columns, in the order of their numbers.
 
-    Decisions that are settled and older than `key_days` of the settings are forgotten, and so are
-    keys of that age. Now and then what is forgotten is dropped, and places change: when a decision
-    is added, before it gets its own place. What a user was shown stays in the trail as far back as
+    Decisions that are settled are remembered for at least `key_days` of the settings, and so are
+    keys. Now and then what is older is dropped, and places change: when a decision is added, before
+    it gets its own place. What a user was shown stays in the trail as far back as
     it matters.
 
     Attributes
@@ -74,7 +74,7 @@ class Remembered:
         self.expected = array("d")
         self.reward = array("d")
         self.status = array("b")
-        self.places_by_key = Names()
+        self.keys = Names()
         self._overdue = Overdue()
         self._reader: ref[Callable[[], bytes]] | None = None
         """What still has to read the columns as they are."""
@@ -91,31 +91,22 @@ class Remembered:
         """The median time of the last three events, which a single wild time does not change."""
         return sorted(self.last_times)[1]
 
-    @property
-    def keys(self) -> Keys:
-        """The places of decisions by key."""
-        return Keys(self)
-
     def place(self, number: int | None) -> int:
         """Return the place of the decision with a number, -1 if it never was or is forgotten."""
-        place = self._place(number)
-        if place >= 0 and self.status[place] != OPEN and self.is_old(place):
+        numbers = self.numbers
+        if number is None or not numbers:
             return -1
-        return place
-
-    def is_old(self, place: int) -> bool:
-        """Tell whether a decision was made more than `key_days` ago."""
-        return self.at[place] < self.now - self._memory
+        # Each number is at least one above the one before, so the place is not far from the end.
+        first = len(numbers) - 1 - max(0, numbers[-1] - number)
+        place = bisect_left(numbers, number, max(0, first))
+        return place if place < len(numbers) and numbers[place] == number else -1
 
     def forgot(self, number: int) -> bool:
         """Tell whether the decision with a number was settled and is forgotten.
 
         Numbers of other events up to that of a dropped decision are taken for such decisions.
         """
-        place = self._place(number)
-        if place < 0:
-            return 0 < number <= self.dropped
-        return self.place(number) < 0
+        return 0 < number <= self.dropped and self.place(number) < 0
 
     def recent(self, user: str) -> Iterator[int]:
         """Yield the places of the decisions that a user was shown, latest first.
@@ -147,16 +138,6 @@ class Remembered:
             return []
         return self._overdue.find(self.at, self.status, self._wait, now)
 
-    def _place(self, number: int | None) -> int:
-        numbers = self.numbers
-        if number is None or not numbers:
-            return -1
-        # Each number is at least one above the one before, so the place is not far from the end.
-        size = len(numbers)
-        first = size - 1 - numbers[-1] + number
-        place = bisect_left(numbers, number, first if first > 0 else 0)
-        return place if place < size and numbers[place] == number else -1
-
     def _add(
         self,
         name: str,
@@ -182,7 +163,7 @@ class Remembered:
             self.latest[user] = place
             self.turn[user] += 1
         if key is not None:
-            self.places_by_key.put(key, place)
+            self.keys.put(key, place)
         if at < self._overdue.earliest:
             self._overdue.earliest = at
         self.numbers.append(number)
@@ -242,11 +223,9 @@ class Remembered:
         for chosen, entries in ((tracked, moved), (enters, added)):
             before[chosen] = np.where(entries < 0, CUT, -2 - entries)
         self.dropped = int(np.asarray(self.numbers)[~stays].max(initial=self.dropped))
-        keyed = self.places_by_key.numbers()
+        keyed = self.keys.numbers()
         known = ~is_old[keyed]
-        self.places_by_key = Names.of(
-            self.places_by_key.digests()[known], places[keyed[known]].astype(np.uint32)
-        )
+        self.keys = Names.of(self.keys.digests()[known], places[keyed[known]].astype(np.uint32))
         del user, previous, at, status, latest  # no column changes its size while it is looked at
         # Columns shrink where they are, which leaves no holes in memory.
         is_lent = self._reader is not None and self._reader() is not None
@@ -263,26 +242,3 @@ class Remembered:
         self.most_rows = max(LEAST_ROWS, int(GROWTH * len(self.numbers)))
         if sys.platform == "linux" and (give_back := getattr(CDLL(None), "malloc_trim", None)):
             give_back(0)  # glibc holds on to what was used here, twice as much as what stays
-
-
-class Keys:
-    """The places of decisions by key, until the keys are forgotten."""
-
-    def __init__(self, decisions: Remembered) -> None:
-        self._decisions = decisions
-
-    def get(self, key: str) -> int | None:
-        """Return the place of the decision that was made under a key, None if there is none."""
-        place = self._decisions.places_by_key.get(key)
-        if place is None or self._decisions.is_old(place):
-            return None
-        return place
-
-    def __contains__(self, key: str) -> bool:
-        return self.get(key) is not None
-
-    def __getitem__(self, key: str) -> int:
-        place = self.get(key)
-        if place is None:
-            raise KeyError(key)
-        return place

@@ -205,7 +205,7 @@ class State(Remembered):
         """
         names = [
             each.tobytes()
-            for known in (self.users, self.places_by_key)
+            for known in (self.users, self.keys)
             for each in (known.digests(), known.numbers())
         ]
         growing, changing = self._arrays()
@@ -252,7 +252,7 @@ class State(Remembered):
             taken, view = view[:size], view[size:]
             return taken
 
-        for name in ("users", "places_by_key"):
+        for name in ("users", "keys"):
             digests = np.frombuffer(take(1), np.uint64)
             setattr(state, name, Names.of(digests, np.frombuffer(take(1), np.uint32)))
         for part in chain(*state._arrays()):

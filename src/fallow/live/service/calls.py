@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from tempfile import TemporaryDirectory
 
 import msgspec
-from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
@@ -42,6 +40,8 @@ from fallow.live.stores import StoreError
 
 STREAM_EVERY = 1.0
 """Seconds between two messages of a stream, at least."""
+BACKUP_BYTES = 2**20
+"""Of a backup that are sent at a time."""
 PING_SECONDS = 15.0
 """After which a silent stream sends a comment, so that no proxy takes it for dead."""
 
@@ -61,7 +61,7 @@ class Calls:
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._draining = asyncio.Event()
-        self._watched: dict[ServedCampaign, Watched] = {}
+        self._watched: dict[str, Watched] = {}
         self._handlers: dict[tuple[str, str], Endpoint] = {
             ("GET", "/v1/campaigns"): self._list,
             ("GET", "/v1/campaigns/{name}"): self._overview,
@@ -186,7 +186,8 @@ class Calls:
 
         async def messages() -> AsyncIterator[bytes]:
             seen, sent = None, self._loop.time()
-            while request.method != "HEAD" and not self._draining.is_set():
+            is_over = request.method == "HEAD"
+            while not (is_over or self._draining.is_set() or watched.campaign.is_dropped):
                 version, content = await watched.latest()
                 if version != seen:
                     seen, sent = version, self._loop.time()
@@ -244,16 +245,19 @@ class Calls:
         found = await self._host.do(campaign, about, request)
         return Response(DUPLICATE if found is None else APPLIED, media_type="application/json")
 
-    async def _backup(self, _request: Request) -> Response:
-        folder = tempfile.mkdtemp(prefix="fallow-backup-")
-        path = os.path.join(folder, "backup.db")
-        remove = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-        try:
+    async def _backup(self, request: Request) -> Response:
+        # The file is gone with its folder, and its content when it is closed, whatever happens.
+        with TemporaryDirectory(prefix="fallow-backup-", ignore_cleanup_errors=True) as folder:
+            path = os.path.join(folder, "backup.db")
             await self._host.backup(path)
-        except BaseException:
-            await remove()
-            raise
-        return FileResponse(path, media_type="application/vnd.sqlite3", background=remove)
+            file = open(path, "rb")  # noqa: SIM115, closed by the last page
+
+        async def pages() -> AsyncIterator[bytes]:
+            with file:
+                while page := await asyncio.to_thread(file.read, BACKUP_BYTES):
+                    yield page
+
+        return _streamed(request, pages(), "application/vnd.sqlite3")
 
     async def _health(self, _request: Request) -> Response:
         return json_answer(Health("alive"))
@@ -289,7 +293,10 @@ class Calls:
 
     async def _watch(self, request: Request) -> Watched:
         campaign = await self._campaign(request)
-        return self._watched.setdefault(campaign, Watched(self._host, campaign))
+        watched = self._watched.get(campaign.desk.name)
+        if watched is None or watched.campaign is not campaign:  # it was loaded again
+            watched = self._watched[campaign.desk.name] = Watched(self._host, campaign)
+        return watched
 
 
 def _arm(request: Request) -> str:

@@ -16,6 +16,8 @@ logger = logging.getLogger("fallow.service")
 
 Work = dict[ServedCampaign, tuple[Batch, list[Proposal]]]
 """What is written in one transaction."""
+SLOW_SECONDS = 15.0
+SLOW = f"the store has not answered for {SLOW_SECONDS:g} s"
 RELOADING = "the campaign is being loaded again; ask again"
 
 
@@ -79,10 +81,11 @@ class Committer:
         if self._lost is not None:
             raise StoreError(str(self._lost))
 
-    async def drain(self) -> None:
-        """Wait until everything that was proposed is settled."""
-        while self._writing is not None:
-            await asyncio.wait([self._writing])
+    async def drain(self, seconds: float) -> bool:
+        """Wait until everything that was proposed is settled; return whether it was in time."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing], timeout=seconds)
+        return self._writing is None
 
     def report(self, error: Exception) -> None:
         """Log once why events cannot be kept."""
@@ -112,6 +115,7 @@ class Committer:
         work = self._next()
         batches = [batch for batch, _ in work.values()]
         begun = self._loop.time()
+        alarm = self._loop.call_later(SLOW_SECONDS, self.report, StoreError(SLOW))
         try:
             kept = await self._call(self._store.append, batches)
         except Exception as error:
@@ -122,6 +126,8 @@ class Committer:
                 for proposal in proposals:
                     proposal.settle(error)
             return
+        finally:
+            alarm.cancel()
         self.succeed()
         events = sum(len(batch.events) for batch in batches)
         self._metrics.committed(events, self._loop.time() - begun)
@@ -129,7 +135,8 @@ class Committer:
 
     def _next(self) -> Work:
         """Take everything that was proposed, by campaign."""
-        work = {campaign: campaign.next_batch() for campaign in self._pending}
+        pending = (campaign for campaign in self._pending if not campaign.is_dropped)
+        work = {campaign: campaign.next_batch() for campaign in pending}
         self._pending.clear()
         return work
 

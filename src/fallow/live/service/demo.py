@@ -10,7 +10,7 @@ import numpy as np
 from fallow.live.errors import ConflictError
 from fallow.live.events import DECISION, FEEDBACK, Event
 from fallow.live.service.host import Host
-from fallow.live.service.served import Done, ServedCampaign
+from fallow.live.service.served import Done
 from fallow.live.settings import Settings
 from fallow.live.stores import StoreError
 
@@ -49,16 +49,16 @@ class Demo:
     async def run(self) -> None:
         """Let them listen, for ever, whatever else is done with the campaign."""
         await self._host.create(NAME, Settings(SONGS, MAX_DELAY, explore=EXPLORE))
-        campaign = await self._host.campaign(NAME)
         async with asyncio.TaskGroup() as under_way:
             while True:
                 user = f"user {self._random.integers(USERS)}"
-                under_way.create_task(self._listen(campaign, user))
+                under_way.create_task(self._listen(user))
                 await asyncio.sleep(self._random.exponential(1 / LISTENERS))
 
-    async def _listen(self, campaign: ServedCampaign, user: str) -> None:
-        desk, now = campaign.desk, self._host.now
+    async def _listen(self, user: str) -> None:
         with suppress(ConflictError, StoreError):
+            campaign = await self._host.campaign(NAME)
+            desk, now = campaign.desk, self._host.now
             await self._host.planned(campaign)
             about = Event(DECISION, 0.0, user=user)
             done = await self._host.do(campaign, about, lambda: desk.decide(user, None, now()))

@@ -25,6 +25,7 @@ from fallow.live.service.served import Done, Proposal, ServedCampaign
 from fallow.live.service.warm import needs_compiler
 from fallow.live.settings import Settings, check_name
 from fallow.live.stores import Record, Store, StoreError
+from fallow.text import visible
 
 logger = logging.getLogger("fallow.service")
 
@@ -32,6 +33,8 @@ PAGE = 1000
 """Events that are read at a time."""
 TICK_SECONDS = 1.0
 """After this time, overdue feedback and other processes' events are looked for."""
+CLOSE_SECONDS = 10.0
+"""After this time, a store that does not answer is given up at the end."""
 PLANNING_THREADS = 4
 """So that a small campaign does not wait for a large one."""
 
@@ -84,8 +87,10 @@ class Host:
         self.spawn(self._tick())
 
     async def close(self) -> None:
-        """Keep what was proposed, and release the store."""
-        await self.committer.drain()
+        """Keep what was proposed, and release the store, unless it does not answer."""
+        if not await self.committer.drain(CLOSE_SECONDS):
+            self._store_thread.shutdown(wait=False, cancel_futures=True)
+            return
         tasks = [*self._tasks, *self._loading.values()]
         for task in tasks:
             task.cancel()
@@ -108,9 +113,15 @@ class Host:
         return await self._loop.run_in_executor(self._study_thread, function, *arguments)
 
     async def all_campaigns(self) -> Collection[ServedCampaign]:
-        """Return all campaigns, oldest first, each loaded."""
+        """Return all campaigns that can be loaded, oldest first."""
         await self._read_records()
-        return [await self.campaign(name) for name in list(self._records)]
+        found = []
+        for name in list(self._records):
+            try:
+                found.append(await self.campaign(name))
+            except StoreError as error:
+                self._report_load(name, error)
+        return found
 
     async def campaign(self, name: str) -> ServedCampaign:
         """Return a campaign by name, loaded if it was not."""
@@ -140,7 +151,7 @@ class Host:
 
     async def backup(self, path: str) -> None:
         """Write a copy of the store to a file, while it is used."""
-        await self.study(self._store.backup, path)
+        await asyncio.to_thread(self._store.backup, path)
 
     async def do(
         self, campaign: ServedCampaign, about: Event, request: Callable[[], Event | T]
@@ -236,30 +247,40 @@ class Host:
 
     async def _tick(self) -> None:
         """Look at the clock and at the store, as long as the service runs."""
+        is_behind = False
         while True:
-            await asyncio.sleep(TICK_SECONDS)
+            await asyncio.sleep(0 if is_behind else TICK_SECONDS)
+            is_behind = False
             try:
-                await self._look_around()
+                is_behind = await self._look_around()
             except StoreError as error:
                 self.committer.report(error)
             except Exception:
                 logger.exception("looking for overdue feedback failed, and will be tried again")
 
-    async def _look_around(self) -> None:
-        """Look for overdue feedback, events of other processes, and a store that works again."""
+    async def _look_around(self) -> bool:
+        """Look for overdue feedback, events of other processes, and a store that works again.
+
+        Returns whether more is overdue than is kept at once.
+        """
         if self._store.shared or self.committer.failure is not None:
             await self._read_records()
         if not self.campaigns:
             self.committer.succeed()
         waits = []
+        is_behind = False
         is_failing = self.committer.failure is not None
         for name, campaign in list(self.campaigns.items()):
             if is_failing or (self._store.shared and self._has_news(name)):
                 waits.append(self.committer.keep(campaign, None).future)
-            for event in list(campaign.desk.late(self.now())):
+            self.committer.check(campaign)
+            late = list(islice(campaign.desk.late(self.now()), PAGE))
+            is_behind |= len(late) == PAGE
+            for event in late:
                 if campaign.turns.are_free(event.claims):
                     waits.append(self._keep_late(campaign, event).future)
         await asyncio.gather(*waits, return_exceptions=True)
+        return is_behind and self.committer.failure is None
 
     def _has_news(self, name: str) -> bool:
         """Tell whether the store has another history than the one that is known here."""
@@ -292,8 +313,11 @@ class Host:
         for record in sorted(self._records.values(), key=lambda each: len(each.settings)):
             try:
                 await self.planned(await self._load(record))
-            except Exception as error:  # it is told again to whoever asks for the campaign
-                logger.error("campaign %r could not be loaded: %s", record.name, error)
+            except Exception as error:  # those who ask for the campaign get it, too
+                self._report_load(record.name, error)
+
+    def _report_load(self, name: str, error: Exception) -> None:
+        logger.error("campaign %r could not be loaded: %s", name, visible(str(error)))
 
     async def _load(self, record: Record) -> ServedCampaign:
         """Return a campaign, loaded once for all who wait for it."""
@@ -314,7 +338,8 @@ class Host:
 
     def _forget(self, campaign: ServedCampaign) -> None:
         """Let a campaign be loaded again when it is next asked for."""
-        self.campaigns.pop(campaign.desk.name, None)
+        if self.campaigns.get(campaign.desk.name) is campaign:
+            del self.campaigns[campaign.desk.name]
 
     async def events(
         self, campaign: ServedCampaign, after: int

@@ -1,6 +1,7 @@
 """Events in memory, gone with the process."""
 
 from collections.abc import Iterator, Sequence
+from threading import Lock
 from zlib import crc32
 
 from fallow.live.events import Event
@@ -17,22 +18,25 @@ class MemoryStore:
         self._campaigns: list[tuple[str, str]] = []
         self._checksums: list[int] = []
         self._events: list[list[Event]] = []
+        self._lock = Lock()
         self._snapshots: dict[int, tuple[int, bytes]] = {}
 
     def campaigns(self) -> list[Record]:
         """Return all campaigns, oldest first."""
-        return [
-            Record(number, name, settings, len(self._events[number]), self._checksums[number])
-            for number, (name, settings) in enumerate(self._campaigns)
-        ]
+        with self._lock:
+            return [
+                Record(number, name, settings, len(self._events[number]), self._checksums[number])
+                for number, (name, settings) in enumerate(self._campaigns)
+            ]
 
     def create(self, name: str, settings: str) -> tuple[Record, bool]:
         """Return the campaign of this name, made if there is none, and whether it was."""
-        is_new = name not in (known for known, _ in self._campaigns)
-        if is_new:
-            self._campaigns.append((name, settings))
-            self._events.append([])
-            self._checksums.append(crc32(settings.encode()))
+        with self._lock:
+            is_new = name not in (known for known, _ in self._campaigns)
+            if is_new:
+                self._campaigns.append((name, settings))
+                self._events.append([])
+                self._checksums.append(crc32(settings.encode()))
         return next(record for record in self.campaigns() if record.name == name), is_new
 
     def append(self, batches: Sequence[Batch]) -> list[Kept]:

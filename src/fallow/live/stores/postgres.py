@@ -99,7 +99,8 @@ class PostgresStore:
                     upgrades = [UPGRADES[older] for older in range(max(version, 1), VERSION)]
                     for statement in [SCHEMA] if version == 0 else upgrades:
                         connection.execute(statement)
-                    connection.execute("UPDATE fallow.version SET number = %s", (VERSION,))
+                    if upgrades:
+                        connection.execute("UPDATE fallow.version SET number = %s", (VERSION,))
         if version > VERSION:
             self.close()
             raise StoreError(
