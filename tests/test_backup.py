@@ -116,6 +116,6 @@ def test_a_service_sends_its_store_to_an_admin(tmp_path: Path) -> None:
 
 def test_a_store_in_memory_has_no_backup() -> None:
     async def scene(asked: Asked) -> None:
-        assert (await asked.ask("GET", "/v1/backup")).status == 503
+        assert (await asked.ask("GET", "/v1/backup")).status == 409
 
     play(scene)

@@ -10,6 +10,8 @@ from simulation.faults import SERVED, faults
 from simulation.oracle import BrokenError
 from simulation.world import World
 
+# Processes that died leave coroutines behind, which Python closes when it comes across them.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 CHUNK = 30
 CHUNKS = 100 if os.environ.get("FALLOW_NIGHTLY") else 10
 MOST_SEEDS = 1_000

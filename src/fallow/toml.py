@@ -38,7 +38,7 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
     """
     try:
         with Path(path).open("rb") as file:
-            return parse_toml(file.read(MAX_BYTES + 1))
+            return _parse(file.read(MAX_BYTES + 1))
     except ValueError as error:
         raise InputError(str(path), f"must be a TOML file: {error}") from None
 

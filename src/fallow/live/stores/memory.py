@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from threading import Lock
 from zlib import crc32
 
+from fallow.live.errors import ConflictError
 from fallow.live.events import Event
-from fallow.live.stores import Batch, Kept, Record, StoreError, numbered
+from fallow.live.stores import Batch, Kept, Record, numbered
 
 
 class MemoryStore:
@@ -67,7 +68,7 @@ class MemoryStore:
 
     def backup(self, path: str) -> None:  # noqa: ARG002, there is nothing to copy
         """Refuse: memory is gone with the process anyway."""
-        raise StoreError("a store in memory has no backup; use sqlite:///FILE")
+        raise ConflictError("a store in memory has no backup; use sqlite:///FILE")
 
     def close(self) -> None:
         """Do nothing."""

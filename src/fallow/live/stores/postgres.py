@@ -10,6 +10,7 @@ from zlib import crc32
 
 from fallow.errors import InputError
 from fallow.extras import needed_by
+from fallow.live.errors import ConflictError
 from fallow.live.events import Event
 from fallow.live.stores import (
     FIELDS,
@@ -204,7 +205,9 @@ class PostgresStore:
 
     def backup(self, path: str) -> None:  # noqa: ARG002, PostgreSQL's own tools are better
         """Refuse: PostgreSQL has tools of its own."""
-        raise StoreError("back up a store in PostgreSQL with pg_dump, see the guide to deployment")
+        raise ConflictError(
+            "back up a store in PostgreSQL with pg_dump, see the guide to deployment"
+        )
 
     def close(self) -> None:
         """Let go of the connection."""
