@@ -22,6 +22,7 @@ FILES = (
     "test_schedule.py",
     "test_rules.py",
     "test_ruled_schedule.py",
+    "test_campaign_rules.py",
     "test_groups.py",
     "test_log.py",
     "test_rest_matters.py",

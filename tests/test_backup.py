@@ -114,7 +114,10 @@ def test_a_service_sends_its_store_to_an_admin(tmp_path: Path) -> None:
     assert copied == whole[:1]
 
 
-def test_a_store_in_memory_has_no_backup() -> None:
+def test_a_store_in_memory_has_no_backup(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["backup", "memory:", str(tmp_path / "copy.db")])
+    assert (result.exit_code, "has no backup" in result.stderr) == (2, True)
+
     async def scene(asked: Asked) -> None:
         assert (await asked.ask("GET", "/v1/backup")).status == 409
 

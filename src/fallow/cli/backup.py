@@ -17,6 +17,7 @@ def backup_command(
 ) -> None:
     """Copy a store that no service is using; from one that runs, download /v1/backup."""
     with user_mistakes():
+        from fallow.live.errors import ConflictError
         from fallow.live.stores import StoreError, open_store
 
         if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).exists():
@@ -27,7 +28,7 @@ def backup_command(
                 kept.backup(str(file))
             finally:
                 kept.close()
-        except StoreError as error:
+        except (StoreError, ConflictError) as error:
             in_use = " A running service copies its own store: GET /v1/backup."
             hint = in_use if "it is open already" in str(error) else ""
             raise InputError("STORE", f"cannot be copied: {error}{hint}") from error
