@@ -15,6 +15,7 @@ HORIZON = 3000
 VARIANTS: dict[str, Callable[[], Any]] = {
     "decisive low-switch": lambda: LowSwitch([2, 0, 1, 3], HORIZON, confidence_scale=0.1),
     "committing low-switch": lambda: LowSwitch([2, 0, 1, 3], HORIZON, 0.1, 0.5, "down", "commit"),
+    "low-switch with active widths": lambda: LowSwitch([2, 0, 1, 3], HORIZON, widths="active"),
     "rank-then-cut with ranking-ucb2": lambda: RankThenCut(
         4, HORIZON, max_delay=3, budget=500, then=RankingUCB2, alpha=0.5
     ),

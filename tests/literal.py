@@ -51,6 +51,7 @@ def low_switch(
     confidence_scale: float = 1.0,
     whole: Callable[[float], int] = math.ceil,
     commits: bool = False,
+    active_widths: bool = False,
 ) -> list[int]:
     """Algorithm 1 for arms that are numbered by decreasing baseline; return all pulls."""
     horizon = len(game.luck)
@@ -85,7 +86,8 @@ def low_switch(
                         rewards.append(reward)
             averages[m] = sum(rewards) / len(rewards)
         best = max(active, key=lambda m: averages[m])
-        width = confidence_scale * math.sqrt(arms / (2 * length) * log)
+        policies = len(active) if active_widths else arms
+        width = confidence_scale * math.sqrt(policies / (2 * length) * log)
         active = [m for m in active if averages[m] >= averages[best] - 2 * width]
     return game.pulls
 

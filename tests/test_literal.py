@@ -31,6 +31,8 @@ READINGS: dict[str, dict[str, Any]] = {
     "down, race": {"rounding": "down"},
     "up, commit": {"cut_stage": "commit"},
     "down, commit": {"rounding": "down", "cut_stage": "commit"},
+    "up, race, active widths": {"widths": "active"},
+    "up, commit, active widths": {"cut_stage": "commit", "widths": "active"},
 }
 
 
@@ -60,6 +62,7 @@ def differing_games(make: Callable[..., LowSwitch], reading: str, games: int = 4
             scale,
             math.floor if "rounding" in options else math.ceil,
             commits="cut_stage" in options,
+            active_widths="widths" in options,
         )
         pulls = literal.follow(learner, literal.Game(instance, horizon, seed))
         differing += pulls != expected
@@ -104,9 +107,21 @@ class CommitsToTheLongest(LowSwitch):
             self.active = before[-1:]
 
 
+class WidthsOfTheNextStage(LowSwitch):
+    """Takes one policy fewer than are active for the widths."""
+
+    def width(self, stage: int) -> float:
+        return super().width(stage) * math.sqrt(1 - 1 / len(self.active))
+
+
 @pytest.mark.parametrize("twin", [HalfWidths, CountsCalibration, OnePlayFewer, CommitsToTheLongest])
 def test_a_broken_twin_of_low_switch_is_noticed(twin: type[LowSwitch]) -> None:
     assert differing_games(twin, "up, commit") > 0
+
+
+@pytest.mark.parametrize("twin", [HalfWidths, WidthsOfTheNextStage])
+def test_a_broken_twin_of_active_widths_is_noticed(twin: type[LowSwitch]) -> None:
+    assert differing_games(twin, "up, commit, active widths") > 0
 
 
 def test_delays_that_are_off_by_one_are_noticed() -> None:
@@ -221,7 +236,7 @@ def test_options_of_the_second_learner_are_handed_on() -> None:
         ),
         (
             lambda: RankThenCut(3, 10, alpha=1),
-            "a parameter of LowSwitch must be one of confidence_scale, rounding, cut_stage, got",
+            "a parameter of LowSwitch must be one of confidence_scale, rounding, cut_stage, widths, got",
         ),
         (
             lambda: Doubling(RankingUCB, order=[0]),

@@ -38,7 +38,7 @@ class Doubling(CheckedLearner):
     >>> learner = Doubling(LowSwitch, order=[1, 0], delta=0.05)
     >>> learner.learner
     LowSwitch(order=(1, 0), horizon=128, delta=0.05, confidence_scale=1.0, rounding='up', \
-cut_stage='race')
+cut_stage='race', widths='printed')
     """
 
     def __init__(self, of: type[CheckedLearner], first_horizon: int = 128, **options: Any) -> None:

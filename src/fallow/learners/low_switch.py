@@ -13,6 +13,7 @@ from fallow.protocol import Block, Outcome
 
 Rounding = Literal["up", "down"]
 CutStage = Literal["race", "commit"]
+Widths = Literal["printed", "active"]
 
 
 class LowSwitch(RankingLearner):
@@ -21,7 +22,7 @@ class LowSwitch(RankingLearner):
     Stage s plays each active policy pi_m for T_s / (m |A_s|) + 1 plays, rounded to a whole number,
     T_s = T^(1 - 2^-s), leaves out the first play, and keeps the policies within 2 C_s of the best
     average. A policy that is left alone is played to the horizon. The defaults are Algorithm 1 as
-    it is printed; its Figure 2 seems to have been drawn with rounding="down", cut_stage="commit".
+    it is printed. For the least regret, use `widths="active"` and `cut_stage="commit"`.
 
     Parameters
     ----------
@@ -42,7 +43,13 @@ class LowSwitch(RankingLearner):
         "commit" gives the rounds that are left to the best policy of the last full stage. Theorem 3
         holds for both: with r* in the race and averages within C_{s-1} of their gains, that policy
         loses at most 2 C_{s-1} a round, where the proof allows 4 C_{s-1}
-        (docs/explanation/learners.md has the whole argument). A first stage is always begun.
+        (docs/explanation/theorems.md has the whole argument). A first stage is always begun.
+    widths
+        How wide the confidence intervals are. "printed" has C_s = sqrt(k / (2 T_s) ln(2 k S /
+        delta)), as in the text; the regret then exceeds the order that Theorem 3 states by a factor
+        of up to min(ln k, ln ln T). "active" has |A_s| for the k before the logarithm, which is
+        what the T_s / |A_s| pulls of a policy allow, and Theorem 3 holds as stated
+        (docs/explanation/theorems.md has both proofs).
 
     Attributes
     ----------
@@ -66,6 +73,7 @@ class LowSwitch(RankingLearner):
         confidence_scale: float = 1.0,
         rounding: Rounding = "up",
         cut_stage: CutStage = "race",
+        widths: Widths = "printed",
     ) -> None:
         self.order = checked_order(order)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
@@ -73,7 +81,8 @@ class LowSwitch(RankingLearner):
         self.confidence_scale = checks.positive("confidence_scale", confidence_scale)
         checks.one_of("rounding", rounding, get_args(Rounding))
         checks.one_of("cut_stage", cut_stage, get_args(CutStage))
-        self.rounding, self.cut_stage = rounding, cut_stage
+        checks.one_of("widths", widths, get_args(Widths))
+        self.rounding, self.cut_stage, self.widths = rounding, cut_stage, widths
         self.stage = 1
         self.active = tuple(range(1, self.arms + 1))
         self._averages: list[float] = []  # of the active policies played in this stage
@@ -109,9 +118,13 @@ class LowSwitch(RankingLearner):
         return float(self.horizon ** (1 - 2.0**-stage))
 
     def width(self, stage: int) -> float:
-        """Return C_s = sqrt(k / (2 T_s) ln(2 k S / delta)), times the confidence scale."""
+        """Return C_s = sqrt(k / (2 T_s) ln(2 k S / delta)), times the confidence scale.
+
+        With active widths, the number of policies that are active now stands for the first k.
+        """
         log = math.log(2 * self.arms * self.stages / self.delta)
-        return self.confidence_scale * math.sqrt(self.arms / (2 * self.stage_rounds(stage)) * log)
+        policies = self.arms if self.widths == "printed" else len(self.active)
+        return self.confidence_scale * math.sqrt(policies / (2 * self.stage_rounds(stage)) * log)
 
     def _choose(self) -> Block:
         arms = self._policy
