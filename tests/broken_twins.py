@@ -52,6 +52,16 @@ def scale_widths(factor: float) -> Break:
     return lambda patch: patch.setattr(LowSwitch, "width", scaled)
 
 
+def print_widths(patch: pytest.MonkeyPatch) -> None:
+    """Let the learner take k for |A_s|, whatever it is asked to take."""
+
+    def printed(learner: LowSwitch, stage: int) -> float:
+        log = math.log(2 * learner.arms * learner.stages / learner.delta)
+        return math.sqrt(learner.arms / (2 * learner.stage_rounds(stage)) * log)
+
+    patch.setattr(LowSwitch, "width", printed)
+
+
 def scale_ranker_widths(factor: float) -> Break:
     exact: Any = BanditRanker.width
     width = property(lambda ranker: factor * exact.fget(ranker))

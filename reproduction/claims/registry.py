@@ -36,6 +36,7 @@ CLAIMS: tuple[Claim, ...] = (
     ranking.NOT_MONOTONE_EXAMPLE,
     ranking.NOT_MONOTONE,
     theorem_3.THEOREM_3,
+    theorem_3.THEOREM_3_ACTIVE,
     theorem_3.BEST_STAYS,
     theorem_3.THEOREM_3_RATE,
     learning.LOWER_BOUND,
