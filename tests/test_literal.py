@@ -236,7 +236,7 @@ def test_options_of_the_second_learner_are_handed_on() -> None:
         ),
         (
             lambda: RankThenCut(3, 10, alpha=1),
-            "a parameter of LowSwitch must be one of confidence_scale, rounding, cut_stage, widths, ",
+            "a parameter of LowSwitch must be one of confidence_scale, rounding, cut_stage, widths",
         ),
         (
             lambda: Doubling(RankingUCB, order=[0]),
