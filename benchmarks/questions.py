@@ -52,6 +52,7 @@ QUESTIONS: tuple[Question, ...] = (
     theory.measure_stages,
     theory.measure_theorem3,
     theory.measure_theorem4,
+    theory.measure_lower_bound,
     low_switch.measure,
     ranking_learners.measure,
     ranking_learners.measure_doubling,
