@@ -11,7 +11,7 @@ from fallow import Block, LowSwitch, Outcome, RankingUCB, optimal, schedule, sim
 from fallow.arrays import IntArray
 from fallow.kernels.confidence import divergence
 from fallow.learners import AnytimeLowSwitch, CheckedLearner, RankingUCB2
-from fallow.planners import ghost, ranking_gains, transition_totals
+from fallow.planners import ghost, ranking_gains
 from fallow.protocol import Learner
 from reproduction.lower_bounds import equal_and_tilted, hidden_best, hidden_gap
 
@@ -101,6 +101,19 @@ def test_intervals_are_as_many_as_the_formula_says(constant: float) -> None:
     assert counts[-1] > counts[1]
 
 
+@pytest.mark.parametrize("constant", [1, 1.0001, 10])
+def test_intervals_without_a_horizon_are_as_many_as_the_formula_says(constant: float) -> None:
+    growth = (432 * constant + 1) ** 2
+    for horizon in (1e6, 1e12, 1e50, 1e300):
+        found, start = 0, 0.0
+        while (end := math.floor(growth * (start + 1))) <= horizon:
+            # What the lemma proves for this interval contradicts a regret of C sqrt(t).
+            lost = (end - start) / (27 * 8 * math.sqrt(start + 1)) - 3 / 4
+            assert lost > constant * math.sqrt(end)
+            found, start = found + 1, float(end)
+        assert found >= math.floor(math.log(horizon) / math.log(growth + 1))
+
+
 LEARNERS: dict[str, Callable[[IntArray, int], Learner]] = {
     "low-switch": lambda order, horizon: LowSwitch(order, horizon, widths="active"),
     "ranking-ucb": lambda order, _: RankingUCB(order),
@@ -127,13 +140,13 @@ def test_the_hidden_policy_is_the_best_one_and_only_its_delay_shows_it(arms: int
         for arm in range(arms):
             mean, raised = (float(each.means[arm, best - 1]) for each in (none, instance))
             assert divergence(mean, raised) <= 5.3 * gap**2
-        # A play after a switch, and one that a switch cuts, gain less than the switch costs.
-        extra = transition_totals(instance) - gains * np.arange(1, arms + 1)
-        assert extra.max() <= 0.134
+        # A play from rest, and one that a switch cuts, earn little more than a play in the cycle.
+        baselines = instance.means[:, -1]
+        assert (baselines.cumsum() - np.arange(1, arms + 1) / 2).max() <= 0.14
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("arms", [2, 4, 8])
+@pytest.mark.parametrize("arms", [4, 8])
 def test_no_learner_beats_the_bound_of_order_sqrt_kt(name: str, arms: int) -> None:
     """The bound is on the average over the best policy; all learners are well above it."""
     horizon = 4 * arms**5

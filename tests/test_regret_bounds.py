@@ -26,17 +26,33 @@ def anytime_bound(learner: AnytimeLowSwitch, rounds: int) -> float:
     switches = (arms - 1) * (2 + math.log2(rounds / first))
     threshold = learner.threshold(math.ceil(stages))
     races = 2 * math.sqrt(2 * threshold * arms * rounds)
-    return races + arms * first + arms * (arms - 1) / 2 + arms * (switches + 2)
+    rounding = arms * (arms + 1) / 2 * (1 + max(0.0, math.log2(arms / first)))
+    return races + arms * first + rounding + arms * (switches + 2)
 
 
-def test_the_regret_of_anytime_low_switch_is_below_its_bound_at_all_times() -> None:
+@pytest.mark.parametrize("first_stage", [2, 16])
+def test_the_regret_of_anytime_low_switch_is_below_its_bound_at_all_times(first_stage: int) -> None:
     """At every checkpoint of every run; 90 % of runs are proved."""
     rounds = [10**power for power in range(2, 10)]
     for seed, instance in enumerate(INSTANCES):
-        learner = AnytimeLowSwitch(instance.order, DELTA)
+        learner = AnytimeLowSwitch(instance.order, DELTA, first_stage)
         run = simulate(instance, learner, rounds[-1], seed, checkpoints=rounds)
         for at in rounds:
             assert run.regret(ghost(instance), at) <= anytime_bound(learner, at)
+
+
+@pytest.mark.parametrize(("arms", "first_stage"), [(7, 16), (64, 16), (100, 3), (9, 1)])
+def test_few_pulls_of_anytime_low_switch_are_beyond_its_targets(
+    arms: int, first_stage: int
+) -> None:
+    instance = Instance([[0.5]] * arms)
+    learner = AnytimeLowSwitch(range(arms), DELTA, first_stage)
+    for _ in range(12 * arms):
+        simulate(instance, learner, learner.ask().pulls + 1, seed=0)
+        target = learner._pulls(learner.stage)
+        for m in range(1, arms + 1):
+            excess = learner.rewards.counts[m - 1] - target
+            assert excess <= m * (1 + max(0.0, math.log2(m / first_stage)))
 
 
 class Watched(AnytimeLowSwitch):
@@ -96,7 +112,7 @@ def test_the_regret_of_doubling_is_below_its_bound() -> None:
             known = LowSwitch(instance.order, last, DELTA)
             log = math.log(2 * arms * known.stages / DELTA)
             races = 72 / (1 - 2**-0.5) * math.sqrt(arms * last * log / 2)
-            starts = lives * (arms * (arms + 1) * known.stages + arms) + 3.5 * math.sqrt(last)
+            starts = lives * arms * (arms + 1) * known.stages + 3.5 * math.sqrt(last)
             assert run.regret(ghost(instance), at) <= races + starts
 
 
@@ -116,7 +132,7 @@ def joint_bound(arms: int, max_delay: int, rounds: int) -> float:
     """Return the bound on the expected regret of JointRanking with exploration 3."""
     cells, log = joint_cells(arms, max_delay), math.log(rounds)
     widths = (1 + math.sqrt(2)) * math.sqrt(6 * cells * rounds * log)
-    epochs = cells * (math.log2(rounds) + 1) + 1
+    epochs = cells * (math.log2(rounds) + 1) + 2
     failing = 2 * arms * (max_delay + 1) ** 2 * (log + 2 * arms)
     return widths + arms * epochs + cells + failing
 

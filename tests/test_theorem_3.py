@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallow import Instance, LowSwitch, catalog, simulate
-from fallow.learners.low_switch import Widths
+from fallow.learners.low_switch import CutStage, Widths
 from fallow.planners import ghost
 from reproduction.claims.theorem_3 import halving_instance, two_policies
 
@@ -33,7 +33,9 @@ def bound(learner: LowSwitch) -> float:
     arms, stages = learner.arms, learner.stages
     harmonic = sum(1 / rank for rank in range(2, arms + 1))
     factor = 72 if learner.widths == "active" else 12 * min(harmonic, stages - 1)
-    return arms * (arms + 1) * stages + learner.stage_rounds(1) + factor * root(learner)
+    committing = 0.0 if learner.cut_stage == "race" else 2 * root(learner) + 2 * arms
+    races = factor * root(learner)
+    return arms * (arms + 1) * stages + learner.stage_rounds(1) + races + committing
 
 
 @given(st.floats(min_value=1.1, max_value=40))
@@ -93,14 +95,15 @@ def test_averages_stay_within_the_widths(widths: Widths) -> None:
 
 
 @widths_of_both
-def test_regret_is_below_the_bound_with_its_constants(widths: Widths) -> None:
-    """Runs within the bound: all, where 90 % are proved; a learner that decides at once fails."""
+@pytest.mark.parametrize("cut_stage", get_args(CutStage))
+def test_regret_is_below_the_bound_with_its_constants(widths: Widths, cut_stage: CutStage) -> None:
+    """Runs within the bound: all, where 90 % are proved."""
     for power in (4, 9, 15):
         horizon = 10**power
         instances = [catalog.random_geometric(4, 3, seed) for seed in range(20)]
         instances += [halving_instance(16, horizon, widths), two_policies(0.5 * horizon**-0.25)]
         for seed, instance in enumerate(instances):
-            learner = LowSwitch(instance.order, horizon, DELTA, widths=widths)
+            learner = LowSwitch(instance.order, horizon, DELTA, cut_stage=cut_stage, widths=widths)
             run = simulate(instance, learner, horizon, seed, checkpoints=[horizon])
             assert run.regret(ghost(instance), horizon) <= bound(learner)
 
