@@ -1,4 +1,4 @@
-"""A budgeted BayesRotation, for which docs/explanation/rotation.md proves a bound on regret."""
+"""A budgeted BayesRotation, for which docs/explanation/theorems.md proves a bound on regret."""
 
 import math
 

@@ -43,14 +43,9 @@ class AnytimeLowSwitch(RankingLearner):
 
     Notes
     -----
-    Why the best policy stays: take it and a rival. For each, let X be its counted pulls times the
-    divergence of their average from its gain if the best policy's average is too low, or the
-    rival's too high, else 0. Chernoff's bound is P(X >= x) <= exp(-x), so for the two together
-    P(X + X' >= x) <= (1 + x) exp(-x). While the rival's average is the higher one, some common gain
-    lies, for each of the two, between average and true gain (or at the average), so the evidence is
-    at most X + X'. `threshold` lets these chances add up to delta / (s (s + 1)) in stage s over the
-    k - 1 rivals, and to delta over all stages. Counts are fixed by s and m alone, so nothing is
-    lost by using the pulls of earlier stages again.
+    With probability at least 1 - delta the best policy stays, and the regret against ghost is of
+    order sqrt(k T (ln(k / delta) + ln ln T)) + k^2 ln T at all T at once. The proof is in
+    docs/explanation/theorems.md.
 
     `first_stage` was chosen on the gap sweep of `benchmarks/ranking_learners.py` with seed 1000;
     the results there have seed 1.

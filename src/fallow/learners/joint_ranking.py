@@ -23,10 +23,11 @@ class JointRanking(CheckedLearner):
     another one is better by bounds. Ties go to more arms, as pulls at long delays bound those at
     short ones too.
 
-    Its measure is the best cycle over any m arms, which earns at least what ghost does.
-
-    With D = max_delay there are at most k (D + 1)(1 + log2 T) switches: each ends an epoch in which
-    one of the k (D + 1) cells got its first sample or doubled its count.
+    Its regret is measured against the best cycle over any m arms, which earns at least what ghost
+    does. With D = max_delay and exploration=3 it is of order sqrt(k min(k, D + 1) T ln T)
+    (docs/explanation/theorems.md has the proof). There are at most k (D + 1)(1 + log2 T) switches:
+    each ends an epoch in which one of the k (D + 1) cells got its first sample or doubled its
+    count.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class JointRanking(CheckedLearner):
     max_delay
         A bound on all delays, d_i <= max_delay; none where delays do not matter.
     exploration
-        Scale of the confidence level.
+        Scale of the confidence level. The proof needs 3; 1 learns faster.
 
     Attributes
     ----------
