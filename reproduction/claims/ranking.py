@@ -59,7 +59,7 @@ THEOREM_2 = Claim(
     name="theorem-2",
     place="section 5, Theorem 2",
     statement="The best ranking policy, ghost, earns at least 1 - f(r_0) of the optimum; repaired: "
-    "where all delays are equal, and with r_1 (claim theorem-2-repaired) for r_0 for any delays.",
+    "where all delays are equal, and for any delays with r_1 (claim theorem-2-repaired).",
     method="Ghost against the exact optimum in two counterexamples and in random instances. The "
     "two variants of this claim check the repairs further.",
     expected="holds as repaired",
