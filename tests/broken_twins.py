@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -17,6 +16,7 @@ from fallow import (
     Outcome,
     RankingUCB,
     catalog,
+    decay,
     simulate,
 )
 from fallow.arrays import FloatArray
@@ -232,9 +232,13 @@ def worst_ranking_policy(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("reproduction.claims.ranking.ranking_gains", worst)
 
 
-def without_noise(patch: pytest.MonkeyPatch) -> None:
-    exact = partial(simulate, rewards="none")
-    patch.setattr("reproduction.claims.learning.simulate", exact)
+def with_noise(patch: pytest.MonkeyPatch) -> None:
+    """Draw Bernoulli rewards, whichever rewards are asked for."""
+
+    def noisy(*arguments: Any, **named: Any) -> Any:
+        return simulate(*arguments[:4], **named)
+
+    patch.setattr("reproduction.claims.learning.simulate", noisy)
 
 
 def reverse_order(patch: pytest.MonkeyPatch) -> None:
@@ -242,10 +246,9 @@ def reverse_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(BanditRanker, "order", reversed_order)
 
 
-def double_gaps(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        "reproduction.claims.figure_2.ranking_gains", lambda draw: 2 * ranking_gains(draw)
-    )
+def forget_decay(patch: pytest.MonkeyPatch) -> None:
+    """Let no arm of Figure 2 lose anything by being pulled again."""
+    patch.setattr("reproduction.claims.figure_2.decay.geometric", lambda _: decay.constant(0))
 
 
 def replace(target: str, value: object) -> Break:

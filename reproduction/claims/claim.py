@@ -6,11 +6,22 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Verdict = Literal["holds", "holds as repaired", "does not hold"]
+"""How a claim of the paper comes out; the same situation gets the same word.
+
+"holds": as printed. "holds as repaired": false as printed, but a repair is given in the statement,
+and checked. "does not hold": false, and no repair is known. A restriction is a repair.
+"""
 PLURALS: dict[Verdict, str] = {
     "holds": "hold",
     "holds as repaired": "hold as repaired",
     "does not hold": "do not hold",
 }
+KINDS = {
+    "claim of the paper": "claims of the paper",
+    "variant of its claims": "variants of its claims",
+    "open question": "open questions",
+}
+"""What is checked, and its plural; each kind is counted apart."""
 
 
 class Finding(NamedTuple):
@@ -42,6 +53,8 @@ class Claim:
         Measures and judges; seeded, so it finds the same every time.
     variant_of
         Name of the paper's claim that this one restricts or repairs; empty for the paper's own.
+    open_question
+        Whether the paper asks this and does not claim it.
     """
 
     name: str
@@ -52,6 +65,15 @@ class Claim:
     slack: str
     check: Callable[[], Finding]
     variant_of: str = ""
+    open_question: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Which of `KINDS` it is."""
+        own, variant, question = KINDS
+        if self.open_question:
+            return question
+        return variant if self.variant_of else own
 
     @property
     def origin(self) -> str:
@@ -78,19 +100,24 @@ def run(
 
 
 def count_verdicts(findings: Sequence[tuple[Claim, Finding]]) -> str:
-    """Say how the claims of the paper came out, and how our variants of them did."""
-    own = Counter(finding.verdict for claim, finding in findings if not claim.variant_of)
-    variants = Counter(finding.verdict for claim, finding in findings if claim.variant_of)
-    groups = (("claim", "of the paper", own), ("variant", "of its claims", variants))
-    return "; ".join(
-        f"{_count(verdicts.total(), noun)} {origin}: {_list_counts(verdicts)}"
-        for noun, origin, verdicts in groups
-        if verdicts
-    )
+    """Return how the paper's claims came out, and apart from them our variants and its questions.
 
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> claim = Claim("one", "section 1", "It is so.", "By proof.", "holds", "None.", lambda: found)
+    >>> found = Finding("always", "holds")
+    >>> count_verdicts([(claim, found), (replace(claim, open_question=True), found)])
+    '1 claim of the paper: 1 holds; 1 open question: 1 holds'
+    """
+    counts = []
+    for kind in KINDS:
+        verdicts = Counter(finding.verdict for claim, finding in findings if claim.kind == kind)
+        if verdicts:
+            number = verdicts.total()
+            noun = kind if number == 1 else KINDS[kind]
+            counts.append(f"{number} {noun}: {_list_counts(verdicts)}")
+    return "; ".join(counts)
 
 
 def _list_counts(verdicts: Counter[Verdict]) -> str:

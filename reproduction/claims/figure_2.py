@@ -1,28 +1,29 @@
 """Section 8, Figure 2: seven arms, where the best ranking policy stands out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from fallow import catalog
+from fallow import catalog, decay
 from fallow.arrays import FloatArray
 from fallow.instance import Instance
-from fallow.intervals import estimate
+from fallow.intervals import Estimate, estimate
 from fallow.planners.ranking import ranking_gains
-from fallow.protocol import Learner
+from fallow.rewards import Rewards
 from fallow.simulate import simulate
 from fallow.studies import replicate
+from fallow.studies.study import Factory
 from fallow.trajectory import RunTrajectory
 from reproduction.claims.claim import Claim, Finding, verdict
 from reproduction.claims.studies import (
     HORIZON,
-    compare,
     is_above_zero,
+    is_below_zero,
+    low_of,
     pi_low,
     pi_ucb,
 )
-from reproduction.readings import PRINTED as PRINTED_BY
-from reproduction.readings import TEXT, Drawn, pi_low_of, scan
+from reproduction.readings import NEAREST, TEXT, Drawn, pi_low_of, scan
 
 
 def policy_gap(instance: Instance) -> float:
@@ -31,12 +32,33 @@ def policy_gap(instance: Instance) -> float:
     return float(best - second)
 
 
+def gaps_of_all_draws() -> FloatArray:
+    """Return the gap in each of the 6^7 equally likely draws of Figure 2's delays."""
+    baselines = catalog.figure2().baselines  # by decreasing baseline, as arms are numbered
+    arms, longest = len(baselines), 6
+    tables = [
+        Instance.b2dep(baselines, [delay] * arms, decay.geometric(0.999)).means
+        for delay in range(1, longest + 1)
+    ]
+    gains = []
+    for size in range(1, arms + 1):
+        total = np.zeros((1,) * arms)
+        for arm in range(size):  # what it earns depends on its own delay, the axis of that number
+            earned = [table[arm, min(size, table.shape[1]) - 1] for table in tables]
+            shape = [longest if axis == arm else 1 for axis in range(arms)]
+            total = total + np.reshape(earned, shape)
+        gains.append(np.broadcast_to(total / size, (longest,) * arms).ravel())
+    second, best = np.partition(gains, arms - 2, axis=0)[-2:]
+    gaps: FloatArray = best - second
+    return gaps
+
+
 def _check_average_gap() -> Finding:
-    gaps = estimate(np.array([policy_gap(catalog.figure2(seed)) for seed in range(2000)]))
-    low_end, high_end = gaps.mean - gaps.half_width, gaps.mean + gaps.half_width
+    gaps = gaps_of_all_draws()
     return Finding(
-        f"{gaps.mean:.4f} ± {gaps.half_width:.4f} over 2,000 draws of the delays",
-        verdict(bool(low_end >= 0.05 and high_end < 0.15)),
+        f"{gaps.mean():.5f}, the mean over all {len(gaps):,} draws of the delays; from "
+        f"{gaps.min():.4f} to {gaps.max():.4f}",
+        verdict(bool(0.05 <= gaps.mean() < 0.15)),
     )
 
 
@@ -44,19 +66,30 @@ AVERAGE_GAP = Claim(
     name="average-gap",
     place="section 8, Figure 2",
     statement="The gap between the best and the second-best ranking policy is 0.1 on average.",
-    method="The gaps of random draws; the average has to round to 0.1.",
+    method="The gaps of all draws of the delays; their mean has to round to 0.1.",
     expected="holds",
-    slack="Gaps a third too small or 70 % too large pass; twice the gaps fail.",
+    slack="Gaps a third too small or 70 % too large pass; arms that lose nothing fail.",
     check=_check_average_gap,
 )
 
 
+COMPETITIVE_FACTOR = 2
+"""How many times the other's regret a learner may have and still be called competitive."""
+
+
 def _check_competitive() -> Finding:
-    text = compare(catalog.figure2, HORIZON, runs=200, switching_cost=1)
-    drawn = compare(catalog.figure2, HORIZON, 200, 1, low=pi_low_of(PRINTED_BY))
+    drawn = {each.reading: each for each in scan()}
+    text = drawn[TEXT]
+    fitting = [each for each in drawn.values() if each.fits]
+    ratios = [each.ucb_end / each.end for each in (text, *fitting)]
+    competitive = [each.ucb_end <= COMPETITIVE_FACTOR * each.end for each in (text, *fitting)]
     return Finding(
-        f"Algorithm 1 as printed: {text}. As drawn: {drawn}",
-        verdict(not text.low_wins and not drawn.low_wins, repaired=not text.low_wins),
+        f"mean regret of pi_ucb {text.ucb_end:.0f}, of Algorithm 1 as printed {text.end:.0f}; with "
+        f"the {len(fitting)} readings that fit the printed figure, pi_ucb has {min(ratios):.2f} to "
+        f"{max(ratios):.2f} times the regret of pi_low. Remark: pi_low ends lower in the printed "
+        "figure, 178 against 230, with which the paper's next sentence, that oversampling hurts "
+        "it, does not sit well",
+        verdict(all(competitive)),
     )
 
 
@@ -64,39 +97,31 @@ COMPETITIVE = Claim(
     name="figure-2",
     place="section 8, Figure 2",
     statement="Where the gap is not too small, pi_ucb is competitive against pi_low even with a "
-    "unit switching cost; repaired: against Algorithm 1 as printed. The pi_low that drew the "
-    "figure has less regret.",
-    method="Figure 2's family, T = 1,000, 200 paired runs, pi_low in both readings; competitive "
-    "means that the 95 % interval of the difference in regret does not lie above 0.",
-    expected="holds as repaired",
-    slack="pi_ucb may have 40 more regret; one that never explores fails.",
+    "unit switching cost.",
+    method="Figure 2's family, T = 1,000, the 1,000 runs of claim figure-2-printed: pi_ucb may "
+    "have at most twice the mean regret of pi_low, as printed and in every reading that fits the "
+    "printed figure at the 5 % level. In Figure 3, where the gap is 0, it has more than ten times "
+    "as much.",
+    expected="holds",
+    slack="pi_ucb may have a third more regret; a pi_low with a tenth of the widths is too good.",
     check=_check_competitive,
 )
 
 
-LIKELY = 0.05
-"""Chance from which on we say that a reading may have drawn a figure."""
-
-
 def _check_printed() -> Finding:
     drawn = {each.reading: each for each in scan()}
-    text, printed = drawn[TEXT], drawn[PRINTED_BY]
-    fits = text.figure_2.chance >= LIKELY
-    fitting = [each.reading.cut_stage for each in drawn.values() if _fits(each)]
+    text, nearest = drawn[TEXT], drawn[NEAREST]
+    fitting = [each.reading.cut_stage for each in drawn.values() if each.fits]
     committing, racing = fitting.count("commit"), fitting.count("race")
     return Finding(
         f"Algorithm 1 as printed draws {text.at_flat:.0f} at round 490 and {text.end:.0f} at "
         f"1,000, {text.figure_2.distance:.1f} standard deviations from the figure; plays rounded "
-        f"down and no stage begun that the horizon would cut draw {printed.at_flat:.0f} and "
-        f"{printed.end:.0f}, {printed.figure_2.distance:.1f} away, nearest of the readings with "
+        f"down and no stage begun that the horizon would cut draw {nearest.at_flat:.0f} and "
+        f"{nearest.end:.0f}, {nearest.figure_2.distance:.1f} away, nearest of the readings with "
         f"threshold 2 C_s and noise; {committing} of 8 committing and {racing} of 8 racing "
         "readings fit at the 5 % level",
-        verdict(fits, repaired=_fits(printed) and _is_nearest(printed, list(drawn.values()))),
+        verdict(text.fits, repaired=nearest.fits and _is_nearest(nearest, list(drawn.values()))),
     )
-
-
-def _fits(drawn: Drawn) -> bool:
-    return drawn.figure_2.chance >= LIKELY
 
 
 def _is_nearest(drawn: Drawn, others: Sequence[Drawn]) -> bool:
@@ -109,8 +134,9 @@ PRINTED = Claim(
     name="figure-2-printed",
     place="section 8, Figure 2",
     statement="The curve of pi_ucb ends at about 230; that of pi_low ends at about 178, and is "
-    "flat from about round 490 on; repaired: if pi_low rounds plays down and begins no stage that "
-    "the horizon would cut, but stays with the best policy of the last full stage.",
+    "flat from about round 490 on; repaired: in other readings of Algorithm 1, such as one that "
+    "rounds plays down and commits: it begins no stage that the horizon would cut, and stays with "
+    "the best policy of the last full stage.",
     method="Averages of five runs in 16 readings of Algorithm 1: Mahalanobis distance of both "
     "ends, the rise after round 490 and the ratio of bands from what is printed.",
     expected="holds as repaired",
@@ -119,12 +145,13 @@ PRINTED = Claim(
 )
 
 
-def _rounds_on_worse_policies(build: Callable[[Instance], Learner], runs: int) -> FloatArray:
-    """Return by run how many rounds went to ranking policies other than the best."""
+def _rounds_on_worse_policies(build: Factory, noise: bool) -> FloatArray:
+    """Return for each of 200 runs the number of rounds on ranking policies other than the best."""
     rounds = []
-    for seed in range(runs):
+    for seed in range(200):
         instance = catalog.figure2(seed)
-        run = simulate(instance, build(instance), HORIZON, seed)
+        rewards: Rewards = "bernoulli" if noise else "none"
+        run = simulate(instance, build(instance, seed), HORIZON, seed, rewards)
         if not isinstance(run, RunTrajectory):
             raise TypeError(f"a run without checkpoints must be kept whole, got {type(run)}")
         arms = np.diff(run.cycles.starts)[run.numbers]
@@ -134,15 +161,26 @@ def _rounds_on_worse_policies(build: Callable[[Instance], Learner], runs: int) -
 
 
 def _check_oversampling() -> Finding:
-    by_ucb = _rounds_on_worse_policies(pi_ucb, runs=200)
-    by_text = _rounds_on_worse_policies(lambda instance: pi_low(instance, HORIZON), runs=200)
-    draws = pi_low_of(PRINTED_BY)
-    by_drawn = _rounds_on_worse_policies(lambda instance: draws(instance, 0), runs=200)
-    text, drawn = estimate(by_text - by_ucb), estimate(by_drawn - by_ucb)
+    drawn = {each.reading: each for each in scan()}
+    by_ucb = {
+        noise: _rounds_on_worse_policies(lambda instance, _: pi_ucb(instance), noise)
+        for noise in (True, False)
+    }
+
+    def compare(build: Factory, noise: bool) -> Estimate:
+        return estimate(_rounds_on_worse_policies(build, noise) - by_ucb[noise])
+
+    text = compare(low_of(HORIZON), noise=True)
+    fitting = [reading for reading, each in drawn.items() if each.fits]
+    more = [compare(pi_low_of(reading), reading.noise) for reading in fitting]
+    above, below = sum(map(is_above_zero, more)), sum(map(is_below_zero, more))
     return Finding(
-        f"of 1,000 rounds {estimate(by_ucb)} go to worse policies under pi_ucb, under Algorithm 1 "
-        f"as printed {text} more, under pi_low as drawn {drawn} more",
-        verdict(is_above_zero(text) and is_above_zero(drawn), repaired=is_above_zero(text)),
+        f"of 1,000 rounds {estimate(by_ucb[True])} go to worse policies under pi_ucb, {text} more "
+        f"under Algorithm 1 as printed, and the regrets are {drawn[TEXT].ucb_end:.0f} and "
+        f"{drawn[TEXT].end:.0f}. Of the {len(more)} readings that fit the printed figure pi_low "
+        f"samples them more often in {above}, less often in {below}; {len(more) - above - below} "
+        "is undecided",
+        verdict(is_above_zero(text) and drawn[TEXT].end > drawn[TEXT].ucb_end),
     )
 
 
@@ -150,11 +188,11 @@ OVERSAMPLING = Claim(
     name="figure-2-oversampling",
     place="section 8, Figure 2",
     statement="pi_low samples suboptimal policies more often than pi_ucb, which hurts it where the "
-    "gap is not small; repaired: Algorithm 1 as printed does. The pi_low that drew the figure "
-    "samples them less often.",
+    "gap is not small.",
     method="Rounds on policies other than the best, Figure 2's family, T = 1,000, 200 paired "
-    "runs, pi_low in both readings.",
-    expected="holds as repaired",
+    "runs: Algorithm 1 as printed, for which the sentence has to be true, and each reading that "
+    "fits the printed figure at the 5 % level, with 95 % intervals.",
+    expected="holds",
     slack="pi_low may take 160 rounds less; swapped learners fail.",
     check=_check_oversampling,
 )
@@ -186,8 +224,9 @@ LOW_STOPS = Claim(
     place="section 8, Figure 2",
     statement="pi_low eventually stops exploring because all policies but one are eliminated; "
     "repaired: at longer horizons than the figure's.",
-    method="Runs of Figure 2's family in which one policy is left at the end. The printed curve is "
-    "flat for another reason: its last stage is not begun (claim figure-2-printed).",
+    method="Runs of Figure 2's family in which one policy is left at the end. In the nearest "
+    "reading the curve is nearly flat for another reason: its last stage is not begun (claim "
+    "figure-2-printed).",
     expected="holds as repaired",
     slack="Half or twice the widths pass; none at all and widths of 1 fail.",
     check=_check_low_stops,

@@ -89,23 +89,31 @@ GAP = 0.225
 
 
 def _check_summary() -> Finding:
+    not_small = compare(catalog.figure2, HORIZON, runs=200, switching_cost=1)
     equal = compare(catalog.figure3(), HORIZON, runs=200, switching_cost=1)
     apart = compare(two_policies(GAP), HORIZON, runs=200, switching_cost=1)
+    in_the_paper = not_small.ucb_wins and equal.low_wins
+
+    def shown(found: Comparison) -> str:
+        return f"{found.low} for pi_low and {found.ucb} for pi_ucb"
+
     return Finding(
-        f"T = 1,000, equal policies: {equal}; gap {GAP}: {apart}",
-        verdict(equal.low_wins and not apart.low_wins),
+        f"regret at T = 1,000, Figure 2: {shown(not_small)}; Figure 3: {shown(equal)}; two "
+        f"policies with gap {GAP}: {shown(apart)}",
+        verdict(in_the_paper and not apart.low_wins, repaired=in_the_paper),
     )
 
 
 SUMMARY = Claim(
     name="summary",
     place="section 8, the end",
-    statement="With switching costs pi_low works better than pi_ucb only when the gap is very "
-    "small.",
-    method=f"Unit cost, the paper's horizon, 200 paired runs: Figure 3's equal policies, and the "
-    f"same with a gap of {GAP}, more than twice the average gap of Figure 2; a win is a 95 % "
-    "interval that excludes 0.",
-    expected="does not hold",
+    statement="The experiments confirm that with switching costs pi_low works better than pi_ucb "
+    "only when the gap is very small; repaired: so it is in the paper's two experiments, but it "
+    "does not extend beyond them.",
+    method="Unit cost, the paper's horizon, 200 paired runs: Figure 2's family, Figure 3's equal "
+    f"policies, and the latter with a gap of {GAP}, more than twice the average gap of Figure 2; a "
+    "win is a 95 % interval that excludes 0.",
+    expected="holds as repaired",
     slack="Regrets may be off by 30; a pi_low that stays with the worse policy fails.",
     check=_check_summary,
 )

@@ -11,7 +11,7 @@ from fallow.intervals import Estimate, estimate
 from fallow.learners.low_switch import LowSwitch
 from fallow.learners.ranking_ucb import RankingUCB
 from fallow.rewards import Rewards
-from fallow.studies import Result, replicate
+from fallow.studies import replicate
 from fallow.studies.study import Factory, Family
 
 HORIZON = 1000
@@ -49,38 +49,22 @@ class Comparison(NamedTuple):
         return f"regret of pi_ucb {self.ucb}, of pi_low {self.low}, difference {self.more}"
 
 
-def play_both(
-    source: Instance | Family,
-    rounds: Sequence[int],
-    runs: int,
-    rewards: Rewards = "bernoulli",
-    low: Factory | None = None,
-) -> Result:
-    """Play both learners in paired runs up to the last of these rounds; keep totals at each.
-
-    `low` makes pi_low, by default Algorithm 1 as printed.
-    """
-    horizon = rounds[-1]
-    learners: dict[str, Factory] = {
-        "pi_low": low_of(horizon) if low is None else low,
-        "pi_ucb": lambda instance, _: pi_ucb(instance),
-    }
-    return replicate(source, learners, horizon, runs, 0, rewards=rewards, checkpoints=rounds)
-
-
 def compare(
     source: Instance | Family,
     horizon: int,
     runs: int,
     switching_cost: float,
     rewards: Rewards = "bernoulli",
-    low: Factory | None = None,
 ) -> Comparison:
     """Play both learners in paired runs and compare their regret against ghost."""
-    study = play_both(source, [horizon], runs, rewards, low)
-    by_low, by_ucb = (
-        study.regret(name, switching_cost=switching_cost)[:, -1] for name in study.learners
+    learners: dict[str, Factory] = {
+        "pi_low": low_of(horizon),
+        "pi_ucb": lambda instance, _: pi_ucb(instance),
+    }
+    study = replicate(
+        source, learners, horizon, runs, seed=0, rewards=rewards, checkpoints=[horizon]
     )
+    by_low, by_ucb = (study.regret(name, switching_cost=switching_cost)[:, -1] for name in learners)
     return Comparison(estimate(by_ucb), estimate(by_low), estimate(by_ucb - by_low))
 
 

@@ -51,7 +51,7 @@ def warn_of_surprises(results: Sequence[tuple[Claim, Finding]]) -> None:
         raise typer.Exit(1)
 
 
-def _row(claim: Claim, finding: Finding) -> dict[str, str]:
+def _row(claim: Claim, finding: Finding) -> dict[str, str | bool]:
     return {
         "name": claim.name,
         "place": claim.place,
@@ -62,6 +62,7 @@ def _row(claim: Claim, finding: Finding) -> dict[str, str]:
         "expected": claim.expected,
         "slack": claim.slack,
         "variant_of": claim.variant_of,
+        "open_question": claim.open_question,
     }
 
 

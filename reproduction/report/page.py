@@ -17,10 +17,11 @@ from fallow import catalog
 from fallow.arrays import FloatArray
 from fallow.planners.ranking import transition_totals
 from reproduction.claims.claim import count_verdicts
-from reproduction.errata import ERRATA
+from reproduction.errata import errata_by_grade
 from reproduction.figures import transition_figure
+from reproduction.readings import SOURCE
 from reproduction.report import readings
-from reproduction.report.comparison import compare_with_paper, tabulate
+from reproduction.report.comparison import compare_with_paper, count_inside, tabulate
 from reproduction.report.content import Content
 from reproduction.report.exhibit import Exhibit, draw_exhibit
 from reproduction.report.experiment import EXPERIMENT, Experiment
@@ -36,11 +37,14 @@ def html(content: Content) -> str:
     """Return the page."""
     template = files("reproduction.report").joinpath("page.html").read_text(encoding="utf-8")
     packages = [f"{package} {version(package)}" for package in PACKAGES]
-    compared = tabulate(compare_with_paper(content.results))
+    comparisons = compare_with_paper(content.results)
+    compared = tabulate(comparisons)
     return Template(template).substitute(
         answers="\n".join(_answers(content)),
         figure_1=figure_1_exhibit().html(),
         sections="\n".join(_sections(content.results)),
+        source=escape(SOURCE),
+        published_counts=escape(count_inside(comparisons)),
         comparisons=_table(compared.head, compared.rows),
         notes="\n".join(f"<li>{escape(note)}</li>" for note in compared.notes),
         errata="\n".join(_errata()),
@@ -114,12 +118,16 @@ def _sections(results: Sequence[Experiment]) -> Iterator[str]:
 
 
 def _errata() -> Iterator[str]:
-    for place, wrong, shown, claim in ERRATA:
-        link = f' <a href="#{escape(claim)}">measured</a>' if claim else ""
-        yield (
-            f"<li><span class=place>{escape(place)}</span> {escape(wrong)}<br>\n{escape(shown)}"
-            f"{link}</li>"
-        )
+    for heading, group in errata_by_grade():
+        first, _ = group[0]
+        yield f"<h3>{escape(heading)}</h3>\n<ol class=notes start={first}>"
+        for _, each in group:
+            link = f' <a href="#{escape(each.claim)}">measured</a>' if each.claim else ""
+            yield (
+                f"<li><span class=place>{escape(each.place)}</span> {escape(each.wrong)}<br>\n"
+                f"{escape(each.shown)}{link}</li>"
+            )
+        yield "</ol>"
 
 
 def _claim_rows(content: Content) -> Iterator[str]:

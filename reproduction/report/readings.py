@@ -48,23 +48,24 @@ def describe() -> str:
     )
     return (
         f"Every reading draws both figures, {RUNS:,} runs with seed {SEED} in groups of {GROUP}, "
-        f"as the paper averages {GROUP}. Read off the printed figures, with the standard error of "
-        f"reading: {features}. A distance is Mahalanobis's, in standard deviations of averages "
-        "and of reading together; a figure farther than 3.1 has a chance below 5 % in that "
-        "reading. Log-likelihoods are relative to the best."
+        f"as the paper averages {GROUP}. Read by eye off the published figures, with the standard "
+        f"error of reading: {features}. A distance is Mahalanobis's, in standard deviations of "
+        "averages and of reading together; a figure farther than 3.1 has a chance below 5 % in "
+        "that reading. Log-likelihoods are relative to the best."
     )
 
 
 CONCLUSION = (
     "The text has plays that are not whole numbers, a threshold of 2 C_s, Bernoulli rewards, and "
-    "a race that goes on until the horizon. Raced so, the curve is not flat and ends too high. "
-    "Begin no stage that the horizon would cut, and give the rounds that are left to the best "
-    "policy of the last full stage: then it is nearly flat from round 490 on, because the third "
-    "stage plays the policies over 1 to 4 arms until about then, which are bad, and the good ones "
-    "after it. With the text's threshold and noise, rounding down is nearest to the figure, and "
-    "is what we call pi_low as drawn: LowSwitch with rounding down and cut stage commit. Five "
-    "runs do not settle it. Rounding up fits too, at the 5 % level; so does a threshold of C_s, "
-    "committing and even racing. In Figure 3 only feedback without noise fits: with Bernoulli "
-    "rewards pi_ucb does not alternate as printed. If both figures had the same feedback it was "
-    "without noise, and then rounding down, committing with 2 C_s is again the nearest to both."
+    "a race that goes on until the horizon. Raced like that, the curve is not flat and ends too "
+    "high. A reading that commits begins no stage that the horizon would cut, and gives the rounds "
+    "that are left to the best policy of the last full stage. Its curve is nearly flat from round "
+    "490 on, because the third stage plays the bad policies over 1 to 4 arms until about then, and "
+    "the good ones afterwards. With the text's threshold and noise, the committing reading that "
+    "rounds down is nearest to the figure: LowSwitch with rounding down and cut stage commit. But "
+    "five runs do not settle which reading drew it. At the 5 % level rounding up fits too, and "
+    "with a threshold of C_s so do other committing and even racing readings. In Figure 3 only "
+    "feedback without noise fits: with Bernoulli rewards pi_ucb does not alternate as printed. If "
+    "both figures had the same feedback, it was without noise, and then the reading that rounds "
+    "down and commits with 2 C_s is again the nearest to both."
 )

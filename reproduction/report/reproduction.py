@@ -1,9 +1,12 @@
 """The comparison with the paper as a page of the documentation."""
 
+from collections.abc import Iterator
+
 from reproduction.claims.claim import count_verdicts
-from reproduction.errata import ERRATA, Erratum
+from reproduction.errata import Erratum, errata_by_grade
+from reproduction.readings import SOURCE
 from reproduction.report import readings
-from reproduction.report.comparison import compare_with_paper, tabulate
+from reproduction.report.comparison import compare_with_paper, count_inside, tabulate
 from reproduction.report.content import Content
 from reproduction.report.experiment import EXPERIMENT
 from reproduction.report.summary import answer_questions
@@ -19,15 +22,13 @@ and `ends.csv` with regret, switches and share of the optimum where each curve e
 """
 WRONG = """## Errata
 
-Where the paper is wrong: in the first line what is so, in the second the smallest counterexample
-that we know, and the claim below that measures it.
+Where the paper is wrong, by how much it matters: what is so, the smallest counterexample that we
+know, and the claim below that measures it. [Theorems](theorems.md) has the proofs of the repairs.
 """
-PUBLISHED = """## Published values and ours
-
-Regret against ghost after T rounds, with the cost of switches. Published values are read off the
-printed figures, with their band or the error of reading. Ours are means over runs with 95 %
-intervals, inside or outside the published band.
-"""
+PUBLISHED = (
+    "Regret against ghost after T rounds, with the cost of switches. Ours are means over runs with "
+    f"95 % intervals of the mean, inside or outside the published band. {SOURCE}"
+)
 EXPERIMENTS = """## The experiments
 
 Each is a file in `reproduction/experiments/`. The hash covers everything that decides its results.
@@ -36,7 +37,8 @@ Each is a file in `reproduction/experiments/`. The hash covers everything that d
 
 def markdown(content: Content) -> str:
     """Return the page; the same numbers give the same text."""
-    compared = tabulate(compare_with_paper(content.results))
+    comparisons = compare_with_paper(content.results)
+    compared = tabulate(comparisons)
     claims = [
         (claim.name, claim.origin, claim.statement, finding.measured, finding.verdict)
         for claim, finding in content.findings
@@ -47,9 +49,11 @@ def markdown(content: Content) -> str:
             *(f"- **{line.question}** {line.answer}" for line in answer_questions(content)),
             "",
             WRONG,
-            *(_list_erratum(number, each) for number, each in enumerate(ERRATA, start=1)),
+            *_list_errata(),
+            "## Published values and ours",
             "",
-            PUBLISHED,
+            f"{PUBLISHED} {count_inside(comparisons)}",
+            "",
             *markdown_table(compared.head, compared.rows),
             "",
             *(
@@ -57,7 +61,7 @@ def markdown(content: Content) -> str:
                 for number, note in enumerate(compared.notes, start=1)
             ),
             "",
-            "## Figure 2: which reading of pi_low was drawn",
+            "## Figure 2: the readings of pi_low",
             "",
             readings.describe(),
             "",
@@ -79,7 +83,13 @@ def markdown(content: Content) -> str:
     )
 
 
+def _list_errata() -> Iterator[str]:
+    for heading, group in errata_by_grade():
+        yield f"### {heading}"
+        yield from (_list_erratum(*pair) for pair in group)
+        yield ""
+
+
 def _list_erratum(number: int, erratum: Erratum) -> str:
     claim = f" (`{erratum.claim}`)" if erratum.claim else ""
-    indent = " " * len(f"{number}. ")
-    return f"{number}. **{erratum.place}.** {erratum.wrong}\n{indent}{erratum.shown}{claim}"
+    return f"- **{number}. {erratum.place}.** {erratum.wrong} {erratum.shown}{claim}"

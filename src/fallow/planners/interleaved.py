@@ -18,11 +18,13 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
 
     The relaxed problem is max sum_it M[i, t] x_it with sum_it x_it <= 1 and sum_t t x_it <= 1 for
     each arm. Arm i has period t with probability t x_it, and is due once a period from a random
-    round on. Of the arms due in a round the one with the largest mean at its period is pulled. If
-    means do not fall with the delay, this earns 1 - 1/e of the relaxed problem in expectation.
+    round on. Of the arms due in a round the one with the largest mean at its period is pulled.
 
-    Rounds in which no arm is due idle in the published model. Here each takes, in turn, the arm
-    that adds most to the cycle, given the pulls of it before and after.
+    Rounds in which no arm is due idle in the published model. There, if means do not fall with the
+    delay, this earns 1 - 1/e of the relaxed problem in expectation. Here each such round takes, in
+    turn, the arm that adds most to the cycle, given the pulls of it before and after. The factor
+    remains if some arm never pays, as pulling it is to idle. Otherwise it may be lost, as in the
+    second example.
 
     Parameters
     ----------
@@ -36,6 +38,11 @@ def interleaved(means: FloatArray, generator: np.random.Generator) -> tuple[int,
     >>> means = np.array([[0.0, 1.0], [0.0, 0.5]])
     >>> sorted(interleaved(means, np.random.default_rng(2)))
     [0, 1]
+    >>> from fallow import Instance, gain, optimal
+    >>> blocked = Instance.blocking([1, 1], delays=[2, 6])
+    >>> cycle = interleaved(blocked.means, np.random.default_rng(0))
+    >>> print(f"{gain(blocked, cycle):.3f} of at most {optimal(blocked).gain:.3f}")
+    0.143 of at most 0.333
     """
     periods = drawn_periods(means, generator)
     offsets = (generator.random(len(means)) * periods).astype(np.int64)
