@@ -28,7 +28,8 @@ class ExploreThenCommit(CheckedLearner):
     least once and as often as its length allows. The averages are made to not fall with the delay,
     as the means must not. Then it plays a cycle in which each arm has a random period and offset
     (`interleaved`), drawn from the linear program's optimum at the averages: of 100 draws the one
-    that is best by the averages. Its regret against 1 - 1/e of the optimum is sublinear.
+    that is best by the averages. Where rounds may idle, as in the published model, its regret
+    against 1 - 1/e of the optimum is sublinear; `interleaved` has an example without idling.
 
     No text of the papers was at hand for the length, the averages and the number of draws.
 
