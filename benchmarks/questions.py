@@ -54,6 +54,7 @@ QUESTIONS: tuple[Question, ...] = (
     theory.measure_theorem4,
     readings.measure,
     ranking_learners.measure,
+    ranking_learners.measure_alternating,
     ranking_learners.measure_doubling,
     ranking_learners.measure_joint,
     bayes_rotation.measure,
