@@ -55,6 +55,7 @@ QUESTIONS: tuple[Question, ...] = (
     theory.measure_lower_bound,
     low_switch.measure,
     ranking_learners.measure,
+    ranking_learners.measure_alternating,
     ranking_learners.measure_doubling,
     ranking_learners.measure_joint,
     bayes_rotation.measure,

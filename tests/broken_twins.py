@@ -20,7 +20,7 @@ from fallow import (
     simulate,
 )
 from fallow.arrays import FloatArray
-from fallow.learners import CheckedLearner, Doubling, Follow
+from fallow.learners import CheckedLearner, Doubling, Follow, RankingUCB2
 from fallow.planners import Guarantee, Plan, ghost, ranking_gains
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -129,7 +129,14 @@ def follow_ghost(patch: pytest.MonkeyPatch) -> None:
 
 def play_low(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
-        "reproduction.claims.open_questions.RankingUCB2", lambda order: LowSwitch(order, 10**4)
+        "reproduction.claims.open_questions.AlternatingUCB",
+        lambda order, _: LowSwitch(order, 10**4),
+    )
+
+
+def ignore_alternations(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        "reproduction.claims.open_questions.AlternatingUCB", lambda order, _: RankingUCB2(order)
     )
 
 

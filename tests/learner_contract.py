@@ -6,7 +6,13 @@ from functools import partial
 from typing import Any
 
 from fallow import BanditRanker, BayesRotation, Block, LowSwitch, Outcome, Rotation, catalog
-from fallow.learners import RankingUCB2, RankThenCut, SlidingWindowUCB, UCBGreedy
+from fallow.learners import (
+    AlternatingUCB,
+    RankingUCB2,
+    RankThenCut,
+    SlidingWindowUCB,
+    UCBGreedy,
+)
 from fallow.learners.registry import LEARNERS, learner_factory
 
 INSTANCE = catalog.random_geometric(arms=4, max_delay=3, seed=8)
@@ -19,6 +25,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "rank-then-cut with ranking-ucb2": lambda: RankThenCut(
         4, HORIZON, max_delay=3, budget=500, then=RankingUCB2, alpha=0.5
     ),
+    "alternating-ucb with costs": lambda: AlternatingUCB([2, 0, 1, 3], switching_cost=0.2),
     "plain bandit-ranker": lambda: BanditRanker(4),
     "calibrated bandit-ranker": lambda: BanditRanker(4, max_delay=3, budget=2000),
     "frugal bandit-ranker": lambda: BanditRanker(4, max_delay=3, frugal=True),

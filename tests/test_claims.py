@@ -145,6 +145,7 @@ BREAKS: list[tuple[str, str, twins.Break]] = [
     ("summary", "learners swapped", twins.swap_learners),
     ("doubling", "lives grow by a tenth", twins.grow_lives_by_a_tenth),
     ("best-of-both", "pi_low in its place", twins.play_low),
+    ("best-of-both", "ranking-ucb2 in its place", twins.ignore_alternations),
     ("joint-learning", "one cycle for ever", twins.stay_with_first),
 ]
 PASSES: list[tuple[str, str, twins.Break]] = [

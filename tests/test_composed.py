@@ -48,17 +48,21 @@ def test_options_reach_the_learner_that_another_is_made_of(tmp_path: Path) -> No
     ("old", "new", "message"),
     [
         ("alpha", "alhpa", "line 6: learners.x: a parameter of RankingUCB2 must be one of alpha"),
-        ("ranking-ucb2", "ucb", "line 8: learners.x.then must be one of anytime-low-switch, low-"),
+        (
+            "ranking-ucb2",
+            "ucb",
+            "line 8: learners.x.then must be one of alternating-ucb, anytime-l",
+        ),
         ('"ranking-ucb2"', "3", "line 8: learners.x.then must be text, got 3"),
         (
             "ranking-ucb2",
             "ghost",
-            "line 8: learners.x.then must be one of anytime-low-switch, l.*ghost",
+            "line 8: learners.x.then must be one of alternating-ucb, a.*ghost",
         ),
         (
             "ranking-ucb2",
             "rotation",
-            "learners.x.then must be one of anytime-low-switch, l.*rotation",
+            "learners.x.then must be one of alternating-ucb, a.*rotation",
         ),
         ("ranking-ucb2", "mine:X", "line 8: learners.x.then must not be Python code unless you"),
         ("{ alpha = 0.5 }", "3", "line 9: learners.x.options must be a table of parameters of R"),

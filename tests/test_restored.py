@@ -12,6 +12,7 @@ from learner_contract import INSTANCE, MAKERS, through_json
 from fallow import BanditRanker, LowSwitch, Outcome, RankingUCB, Rotation, Trajectory, simulate
 from fallow.learners import (
     UCB1,
+    AlternatingUCB,
     Doubling,
     ExploreThenCommit,
     Follow,
@@ -72,6 +73,15 @@ CASES: list[tuple[str, str, Any, str]] = [
     ("ranking-ucb", "_pending", block([0] * 99, 2), r"_pending\.arms must be \("),
     ("ranking-ucb2", "rewards.order", {"tuple": [0, 1, 2, 3]}, "rewards.order must be"),
     ("ranking-ucb2", "rewards.last", 5, r"rewards\.last must be a whole number from 0 to 4"),
+    ("alternating-ucb", "candidate", {"tuple": [3, 2]}, r"candidate\[1\] must be .* from 3 to 4"),
+    ("alternating-ucb", "candidate", {"tuple": [0, 2]}, r"candidate\[0\] must be .* from 1 to 4"),
+    ("alternating-ucb", "_counts", array([[1.0]]), r"_counts must have the shape \(4, 4\)"),
+    ("alternating-ucb", "_cells.rounds", 3, r"_cells\.rounds must be \d+, got 3"),
+    ("alternating-ucb", "_left", -1, "_left must be a whole number from 1"),
+    ("alternating-ucb", "_calibration", 3, "_calibration must be a whole number from 0 to 2"),
+    ("alternating-ucb", "_size", 5, "_size must be a whole number from 0 to 4, got 5"),
+    ("alternating-ucb", "_pending", block([], 1), "_pending must be a block of arms"),
+    ("alternating-ucb", "_pending", block([HUGE]), r"_pending\.arms\[0\] must be"),
     ("low-switch", "active", {"tuple": [9]}, r"active\[0\] must be .* from 1 to 4, got 9"),
     ("low-switch", "active", {"tuple": []}, "active must hold at least one number"),
     ("low-switch", "active", {"tuple": [2, 2]}, "active must rise"),
@@ -158,6 +168,21 @@ def test_the_block_of_low_switch_is_of_its_policy_and_long_enough_to_count() -> 
     assert alone.ask().plays == 1
     restored: Any = load(alone.state())
     assert restored.ask() == alone.ask()
+
+
+def test_the_block_of_alternating_ucb_is_the_next_of_its_epoch() -> None:
+    learner = AlternatingUCB([2, 0, 1])
+    learner.ask()
+    for name, value, message in (
+        ("_pending", block([2, 0, 1], 3), r"_pending must be Block.*plays=2"),
+        ("_pending", block([2, 0], 2), r"_pending must be Block\(arms=\(2, 0, 1\)"),
+        ("_left", 0, "_left must be a whole number from 1"),
+    ):
+        state = through_json(learner.state())
+        progress: Any = state["progress"]
+        progress[name] = value
+        with pytest.raises(ValueError, match=message):
+            load(state)
 
 
 def test_an_arm_was_pulled_before_now() -> None:

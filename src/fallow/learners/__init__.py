@@ -1,5 +1,6 @@
 """Learners: what to do when the parameters of the instance are not known."""
 
+from fallow.learners.alternating_ucb import AlternatingUCB
 from fallow.learners.anytime_low_switch import AnytimeLowSwitch
 from fallow.learners.bandit_ranker import BanditRanker
 from fallow.learners.baselines import UCB1, EpsilonGreedy, SlidingWindowUCB, ThompsonSampling
@@ -27,6 +28,7 @@ __all__ = [
     "KLUCB",
     "PSRL",
     "UCB1",
+    "AlternatingUCB",
     "AnytimeLowSwitch",
     "BanditRanker",
     "BayesRotation",
