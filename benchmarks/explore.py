@@ -90,7 +90,7 @@ def _times(browser: Chrome, instance: Instance) -> list[float]:
 @contextmanager
 def _explored(instance: Instance) -> Iterator[str]:
     """Run `fallow explore`, and return its address."""
-    command = [sys.executable, "-m", "fallow.cli", "explore", "-", "--no-browser"]
+    command = [sys.executable, "-m", "fallow", "explore", "-", "--no-browser"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdin is not None

@@ -133,7 +133,7 @@ def _waits(server: Server, load: Load) -> Waits:
 
 
 def _warm_up() -> None:
-    command = [sys.executable, "-m", "fallow.cli", "warmup"]
+    command = [sys.executable, "-m", "fallow", "warmup"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -165,7 +165,7 @@ async def _status(port: int, method: str, path: str, body: Mapping[str, Any]) ->
 def _service(store: Path, tokens: Path) -> Iterator[subprocess.Popen[str]]:
     options = ("--port", "0", "--store", f"sqlite:///{store}", "--token-file", str(tokens))
     process = subprocess.Popen(
-        [sys.executable, "-m", "fallow.cli", "serve", *options], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "fallow", "serve", *options], stdout=subprocess.PIPE, text=True
     )
     try:
         yield process

@@ -147,7 +147,7 @@ START_UP = {
     "import fallow": Pair(partial(python, "import numpy"), partial(python, "import fallow")),
     "fallow --help": Pair(
         partial(python, "import numpy"),
-        partial(process, [sys.executable, "-m", "fallow.cli", "--help"]),
+        partial(process, [sys.executable, "-m", "fallow", "--help"]),
     ),
     "the README's plan": Pair(partial(python, "import numpy"), partial(python, README)),
     "upper_bound in a new process": Pair(partial(python, "import numba"), partial(python, BOUND)),

@@ -60,7 +60,7 @@ def started_service(folder: Path, store: str, *options: str) -> Iterator[Server]
     tokens = folder / "tokens"
     tokens.touch(mode=0o600)
     tokens.write_text(TOKEN)
-    command = ("-m", "fallow.cli", "serve", "--port", "0", "--token-file", str(tokens))
+    command = ("-m", "fallow", "serve", "--port", "0", "--token-file", str(tokens))
     with _started(*command, "--store", store, *options) as server:
         yield server
 

@@ -31,7 +31,7 @@ def measure() -> Section:
         "Start-up",
         {
             "`import fallow`": partial(python, "import fallow"),
-            "`fallow --help`": partial(process, [sys.executable, "-m", "fallow.cli", "--help"]),
+            "`fallow --help`": partial(process, [sys.executable, "-m", "fallow", "--help"]),
             COLD_README: partial(compile_anew, README),
             "the README's plan, again": partial(python, README),
             "`plan` of 20 arms with delays to 20, with nothing compiled": partial(

@@ -58,7 +58,7 @@ def run_command(*words: str, app: Typer = app) -> str:
 
 def command(*words: object) -> list[str]:
     """Return a command for a process of its own."""
-    module = "reproduction" if words[0] == "report" else "fallow.cli"
+    module = "reproduction" if words[0] == "report" else "fallow"
     return [sys.executable, "-m", module, *map(str, words)]
 
 

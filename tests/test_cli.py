@@ -166,7 +166,7 @@ def test_mistakes_end_in_one_line_and_no_traceback(
 
 
 def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
-    command = [sys.executable, "-m", "fallow.cli", "plan", "figure3", "--method", "ghost"]
+    command = [sys.executable, "-m", "fallow", "plan", "figure3", "--method", "ghost"]
     piped = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "\x1b" not in piped.stdout
     forced = subprocess.run(
@@ -214,7 +214,7 @@ def test_control_characters_in_errors_are_shown_not_obeyed() -> None:
 def test_any_locale_prints_to_the_end(tmp_path: Path) -> None:
     path = tmp_path / "songs.toml"
     Instance.blocking([1, 0.5], [1, 1], names=["Zoë", "葉"]).save(path)
-    command = [sys.executable, "-m", "fallow.cli", "plan"]
+    command = [sys.executable, "-m", "fallow", "plan"]
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     environment = {**os.environ, **plain, "PYTHONIOENCODING": "ascii"}
     result = subprocess.run(

@@ -123,7 +123,7 @@ def test_without_an_extra_nothing_is_simulated(
 @pytest.mark.slow
 def test_ctrl_c_leaves_no_half_written_file_and_says_so(tmp_path: Path) -> None:
     """Even while a single run would take minutes."""
-    command = [sys.executable, "-m", "fallow.cli", "simulate", "figure2", "--runs", "100"]
+    command = [sys.executable, "-m", "fallow", "simulate", "figure2", "--runs", "100"]
     options = ["--horizon", "1e11", "--learner", "ranking-ucb", "--out", str(tmp_path / "out")]
     process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60

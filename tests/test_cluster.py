@@ -76,7 +76,7 @@ def worker(address: str, **variables: str) -> AbstractContextManager[subprocess.
 
 def command(file: Path, out: Path, address: str) -> list[str]:
     words = ["run", str(file), "--out", str(out), "--cluster", address, "--rows"]
-    return [sys.executable, "-m", "fallow.cli", *words]
+    return [sys.executable, "-m", "fallow", *words]
 
 
 def test_a_worker_is_killed_and_every_row_arrives_once(tmp_path: Path) -> None:

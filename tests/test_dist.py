@@ -144,7 +144,7 @@ def test_the_installed_package_tells_its_version(base: Path, with_cli: Path) -> 
     assert run(with_cli, "fallow", "--version").stdout == f"fallow {told}"
 
 
-@pytest.mark.parametrize("command", ["fallow", "fallow --version", "python -m fallow.cli plan x"])
+@pytest.mark.parametrize("command", ["fallow", "fallow --version", "python -m fallow plan x"])
 def test_without_its_extra_the_command_line_says_what_to_install(base: Path, command: str) -> None:
     done = run(base, *command.split())
     expected = 'fallow: the command line needs typer: pip install "fallow[cli]"\n'

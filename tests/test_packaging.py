@@ -36,10 +36,23 @@ def test_the_version_is_the_projects() -> None:
 
 
 @pytest.mark.slow
-def test_importing_the_package_does_not_look_up_its_version() -> None:
-    code = "import sys, fallow; print('importlib.metadata' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert told.stdout == "False\n"
+def test_importing_the_package_imports_nothing_and_installs_no_signal_handler() -> None:
+    code = """
+import signal, sys
+before = set(sys.modules), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+import fallow
+after = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+print(sorted(set(sys.modules) - before[0]), before[1:] == after)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout == "['fallow'] True\n"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in fallow.__all__:
+        value = getattr(fallow, name)
+        assert getattr(value, "__module__", value.__name__).startswith("fallow.")
+    assert set(fallow.__all__) <= set(dir(fallow))
 
 
 def test_every_library_of_an_extra_is_known_by_it() -> None:

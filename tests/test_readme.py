@@ -47,7 +47,7 @@ def test_every_command_works(command: str, tmp_path: Path) -> None:
     rows = (f"{n % 3},{n},{['hymn', 'waltz'][n % 2]},{n % 7 % 2}" for n in range(99))
     (tmp_path / "plays.csv").write_text("\n".join(["user,time,arm,reward", *rows]))
     arguments = command.split()[1:]
-    run = [sys.executable, "-m", "fallow.cli", *arguments]
+    run = [sys.executable, "-m", "fallow", *arguments]
     subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
     assert (tmp_path / "report.html").exists() == ("report.html" in arguments)
 

@@ -13,7 +13,7 @@ from fallow.planners.cycle import gain
 from fallow.planners.ranking import ranking_gains, transition_totals
 from fallow.protocol import Block, Outcome
 from fallow.rewards import Rewards
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from reproduction.claims.claim import Claim, Finding, verdict
 
 ROUNDING = 1e-12

@@ -10,7 +10,7 @@ from fallow.instance import Instance
 from fallow.intervals import Estimate, estimate
 from fallow.planners.ranking import ranking_gains
 from fallow.rewards import Rewards
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from fallow.studies import replicate
 from fallow.studies.study import Factory
 from fallow.trajectory import RunTrajectory

@@ -12,7 +12,7 @@ from fallow.learners.ranking_ucb import RankingUCB
 from fallow.learners.ranking_ucb2 import RankingUCB2
 from fallow.protocol import Learner
 from fallow.rewards import Rewards
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from fallow.studies.study import Factory
 from reproduction.claims.claim import Claim, Finding, verdict
 from reproduction.claims.studies import exponent, low_of, mean_regrets

@@ -8,7 +8,7 @@ import numpy as np
 from fallow import decay
 from fallow.instance import Instance
 from fallow.learners.bandit_ranker import BanditRanker
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from reproduction.claims.claim import Claim, Finding, verdict
 
 DELTA = 0.1

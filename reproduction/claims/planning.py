@@ -15,7 +15,7 @@ from fallow.planners import maintenance
 from fallow.planners.cycle import certify, gain
 from fallow.planners.greedy import greedy
 from fallow.planners.optimal import optimal, reachable_states
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from reproduction.claims.claim import Claim, Finding, verdict
 
 Delays = tuple[int, ...]

@@ -12,7 +12,7 @@ from fallow.arrays import FloatArray
 from fallow.instance import Instance
 from fallow.learners.low_switch import LowSwitch, Widths
 from fallow.planners.ranking import ghost, ranking_gains
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from fallow.studies import replicate
 from reproduction.claims.claim import Claim, Finding, verdict
 from reproduction.claims.studies import exponent

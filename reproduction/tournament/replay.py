@@ -10,7 +10,7 @@ from itertools import chain, islice, repeat
 from fallow.instance import Instance
 from fallow.protocol import Block, Learner, Outcome
 from fallow.rewards import find_rewards
-from fallow.simulate import simulate
+from fallow.simulation import simulate
 from fallow.studies.spec import Spec
 
 RUNS = 5

@@ -8,7 +8,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.protocol import Block, Learner, Outcome
 from fallow.rewards import Rewards
-from fallow.simulate import checked_block, simulate
+from fallow.simulation import checked_block, simulate
 
 
 class Continuing:

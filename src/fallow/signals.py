@@ -122,13 +122,3 @@ def end_process(code: int) -> NoReturn:
             for child in children.read_text().split():
                 os.kill(int(child), signal.SIGTERM)
     os._exit(code)
-
-
-def _is_command() -> bool:
-    """Return whether this process was started as `fallow` or `python -m fallow.cli`."""
-    words = [Path(word).name.removesuffix(".exe") for word in sys.orig_argv[1:3]]
-    return words == ["-m", "fallow.cli"] or words[:1] == ["fallow"]
-
-
-if _is_command():
-    end_at_signals()  # now, since the imports that follow are slow

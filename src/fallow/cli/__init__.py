@@ -33,11 +33,6 @@ except ModuleNotFoundError as error:
     sys.exit(2)
 
 
-def main() -> None:
-    """Run the command line."""
-    run_app(app)
-
-
 def run_app(application: Typer) -> None:
     """Run a command line, and end with it: runs under way in threads are not waited for."""
     end_at_signals()
@@ -59,7 +54,6 @@ __all__ = [
     "evaluate",
     "explore",
     "fit",
-    "main",
     "plan",
     "replay",
     "run",

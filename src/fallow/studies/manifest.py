@@ -12,7 +12,7 @@ from fallow import checks
 from fallow.errors import InputError
 from fallow.files import parse_json
 from fallow.instance import Instance
-from fallow.simulate import checked_horizon
+from fallow.simulation import checked_horizon
 from fallow.studies import fields
 from fallow.studies.read import KINDS
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec

@@ -17,7 +17,7 @@ from fallow.learners.registry import (
     inner_learners,
 )
 from fallow.rewards import CONCENTRATION, NAMES, check_concentration, find_rewards, try_rewards
-from fallow.simulate import checked_horizon
+from fallow.simulation import checked_horizon
 from fallow.studies.fit import check_fit
 from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
 from fallow.studies.study import MAX_CHECKPOINTS, check_no_rules

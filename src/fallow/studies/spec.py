@@ -15,7 +15,7 @@ from fallow.learners.registry import INNER, learner_factory
 from fallow.planners.plan import optimum_or_bound
 from fallow.planners.ranking import ghost
 from fallow.rewards import find_rewards
-from fallow.simulate import checked_checkpoints
+from fallow.simulation import checked_checkpoints
 from fallow.studies.study import Factory, Family, Study, log_rounds
 
 DECISIVE = (

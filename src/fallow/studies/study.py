@@ -26,7 +26,7 @@ from fallow.rewards import (
     check_concentration,
     check_rewards,
 )
-from fallow.simulate import check_learner, checked_checkpoints, checked_horizon
+from fallow.simulation import check_learner, checked_checkpoints, checked_horizon
 from fallow.studies.result import Result
 
 Family = Callable[[int], Instance | Sequence[Instance]]
