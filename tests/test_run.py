@@ -78,6 +78,15 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
     assert frame.filter(polars.col("round") == 300)["regret"][2] == last.regret.mean[-1]
 
 
+def test_a_single_checkpoint_is_the_horizon(tmp_path: Path) -> None:
+    spec = load_spec(write_spec(tmp_path, horizon=300, runs=2))
+    run(spec, tmp_path / "many")
+    run(replace(spec, checkpoints=1), tmp_path / "one")
+    (_, many), (_, one) = summarize(tmp_path / "many"), summarize(tmp_path / "one")
+    assert one[0].rounds.tolist() == [300]
+    assert one[0].regret.mean[-1] == many[0].regret.mean[-1]
+
+
 def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:
     run(load_spec(write_spec(tmp_path, horizon=50)), tmp_path, rows=True)
     _, (study,) = read_results(tmp_path)

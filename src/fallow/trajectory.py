@@ -17,7 +17,7 @@ from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.kernels.ledger import Cycles
 from fallow.planners.cycle import Plan
-from fallow.runs import Sampler, arms_between, counts_until
+from fallow.runs import Sampler, arms_between, counts_until, log_spaced_rounds
 from fallow.text import counted
 from fallow.trajectory_file import decode_names, encode_names, read_arrays, write_arrays
 
@@ -294,7 +294,7 @@ class RunTrajectory(Trajectory):
         return sampler.rewards[places], sampler.switches[places]
 
     def _checkpoints(self) -> IntArray:
-        return np.unique(np.geomspace(1, self.horizon, CHECKPOINTS).round().astype(np.int64))
+        return log_spaced_rounds(self.horizon, CHECKPOINTS)
 
     def _whole(self) -> RunTrajectory:
         return self

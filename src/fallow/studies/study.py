@@ -26,6 +26,7 @@ from fallow.rewards import (
     check_concentration,
     check_rewards,
 )
+from fallow.runs import log_spaced_rounds
 from fallow.simulate import check_learner, checked_checkpoints, checked_horizon
 from fallow.studies.result import Result
 
@@ -217,16 +218,16 @@ def check_no_rules(instance: Instance) -> None:
 
 
 def log_rounds(horizon: int, count: int = 50) -> IntArray:
-    """Return about so many rounds from 1 to the horizon, evenly spaced on a log axis.
+    """Return at most `count` rounds, evenly spaced on a log axis; the horizon is the last.
 
     Examples
     --------
-    >>> log_rounds(1000, count=4).tolist()
-    [1, 10, 100, 1000]
+    >>> log_rounds(1000, count=4).tolist(), log_rounds(1000, count=1).tolist()
+    ([1, 10, 100, 1000], [1000])
     """
     rounds = checked_horizon("horizon", horizon)
     many = checks.whole_number("count", count, minimum=1, maximum=MAX_CHECKPOINTS)
-    return np.unique(np.geomspace(1, rounds, many).round().astype(np.int64))
+    return log_spaced_rounds(rounds, many)
 
 
 def _number(source: np.random.SeedSequence) -> int:
