@@ -163,7 +163,9 @@ def test_a_result_draws_regret_with_its_intervals() -> None:
             band = np.asarray(axes.collections[place].get_paths()[0].vertices)[:, 1]
             assert band.max() == pytest.approx((found.mean + found.half_width).max())
     alone = replicate(catalog.figure3(), learners, 9, 1, seed=0, workers=1, references={})
-    with pytest.raises(ValueError, match="references must be at least one to draw regret"):
+    with pytest.raises(
+        ValueError, match="references must be at least one to compare with, got none"
+    ):
         alone.plot()
     with pytest.raises(ValueError, match="reference must be one of"):
         result.plot("ghost")
