@@ -68,7 +68,7 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
     ends = rows.filter((polars.col("round") == 300) & (polars.col("learner") == "pi_ucb"))
     regrets = ends["ghost_gain"] * 300 - ends["expected_reward"] + 2 * ends["switches"]
     assert last.regret.mean[-1] == pytest.approx(np.mean(regrets.to_list()))
-    width = 3.18245 * np.std(regrets.to_list(), ddof=1) / 2
+    width = 3.1824463 * np.std(regrets.to_list(), ddof=1) / 2
     assert last.regret.half_width[-1] == pytest.approx(width)
     assert last.regret_quantiles[QUANTILES.index(0.75), -1] == pytest.approx(sorted(regrets)[2])
     shares = ends["expected_reward"] / (300 * ends["optimum_gain"])
