@@ -297,6 +297,12 @@ class Instance:
         return f"{counted(self.arms, 'arm')}, delays up to {self.max_delay:,}{rules}"
 
 
+def check_instance(instance: Instance) -> None:
+    """Check that a caller's instance is one, and not its table of means, say."""
+    if not isinstance(instance, Instance):
+        raise InputError("instance", "must be an Instance", checks.short(instance))
+
+
 def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:
     if names is None:
         return tuple(str(arm) for arm in range(arms))

@@ -12,7 +12,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.errors import InputError
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.feasible import broken_rules
 from fallow.planners.relaxed import relaxed
@@ -145,6 +145,7 @@ def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
 
 
 def _checked_cycle(instance: Instance, cycle: Sequence[int] | IntArray) -> IntArray:
+    check_instance(instance)
     arms = np.array(checks.whole_numbers("cycle", cycle, minimum=0))
     if arms.max() >= instance.arms:
         raise InputError(
