@@ -202,6 +202,9 @@ class Trajectory(ABC):
         from fallow.drawing.arms import MOST_ROUNDS, run_figure
 
         rounds = self._checkpoints()
+        rounds = rounds[rounds > 0]
+        if not len(rounds):
+            raise InputError("a trajectory", "must have totals after round 0 to be drawn", "none")
         averages = self.expected_reward(rounds) / rounds
         if not isinstance(self, RunTrajectory):
             return run_figure(rounds, averages, (), (), ())
@@ -242,7 +245,7 @@ class Trajectory(ABC):
 
     @abstractmethod
     def _checkpoints(self) -> IntArray:
-        """Return some rounds at which totals are known, from 1."""
+        """Return some rounds at which totals are known."""
 
     @abstractmethod
     def _whole(self) -> RunTrajectory:
@@ -326,7 +329,7 @@ class SampledTrajectory(Trajectory):
         return self.played
 
     def _checkpoints(self) -> IntArray:
-        return self.rounds[self.rounds > 0] if self.rounds[-1] > 0 else self.rounds
+        return self.rounds
 
     def _whole(self) -> RunTrajectory:
         raise InputError(
