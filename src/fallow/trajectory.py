@@ -73,8 +73,8 @@ class Trajectory(ABC):
         --------
         >>> from fallow import RankingUCB, catalog, simulate
         >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
-        >>> run.counts(at=4), int(run.counts().sum())
-        (array([3, 1]), 1000000)
+        >>> run.arms(0, 6), run.counts(at=6), int(run.counts().sum())
+        (array([0, 0, 0, 1, 0, 1]), array([4, 2]), 1000000)
         """
         until = self.horizon if at is None else at
         until = checks.whole_number("at", until, minimum=0, maximum=self.horizon)
@@ -86,13 +86,6 @@ class Trajectory(ABC):
 
         As in a slice, so `arms(0, 10)` are those of the first ten rounds, and `arms()` are all; at
         most 10^8 at once.
-
-        Examples
-        --------
-        >>> from fallow import RankingUCB, catalog, simulate
-        >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
-        >>> run.arms(0, 6)
-        array([0, 0, 0, 1, 0, 1])
         """
         start, stop = self._window(start, stop)
         run = self._whole()
@@ -153,9 +146,12 @@ class Trajectory(ABC):
         rewards, switches = self._totals(rounds)
         return _earned_by(reference, rounds) - rewards + switching_cost * switches
 
-    def frame(self, at: Rounds) -> DataFrame:
-        """Return round, expected reward and switches as a polars frame (extra `data`)."""
-        rounds = np.atleast_1d(self._check_rounds(at))
+    def frame(self, at: Rounds | None = None) -> DataFrame:
+        """Return round, expected reward and switches as a polars frame (extra `data`).
+
+        By default at the checkpoints of the simulation, or at some 60 rounds up to the horizon.
+        """
+        rounds = np.atleast_1d(self._check_rounds(self._checkpoints() if at is None else at))
         rewards, switches = self._totals(rounds)
         return frame({"round": rounds, "expected_reward": rewards, "switches": switches})
 
