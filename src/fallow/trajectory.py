@@ -16,7 +16,7 @@ from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.kernels.ledger import Cycles
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, gain_of
 from fallow.runs import Sampler, arms_between, counts_until, log_spaced_rounds
 from fallow.text import counted
 from fallow.trajectory_file import decode_names, encode_names, read_arrays, write_arrays
@@ -263,8 +263,7 @@ def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatA
             raise InputError(
                 "reference", f"must have played the rounds asked for: {error}"
             ) from None
-    gain = reference.gain if isinstance(reference, Plan) else checks.number("reference", reference)
-    return rounds * np.float64(gain)
+    return rounds * np.float64(gain_of("reference", reference))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -144,6 +144,11 @@ def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
     return _gain(instance, _checked_cycle(instance, cycle))
 
 
+def gain_of(argument: str, reference: Plan | float) -> float:
+    """Return the gain of a plan, or a number that is given instead, checked."""
+    return reference.gain if isinstance(reference, Plan) else checks.number(argument, reference)
+
+
 def _checked_cycle(instance: Instance, cycle: Sequence[int] | IntArray) -> IntArray:
     check_instance(instance)
     arms = np.array(checks.whole_numbers("cycle", cycle, minimum=0))

@@ -15,7 +15,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.drift import play_phases
 from fallow.errors import InputError
 from fallow.instance import Instance
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, gain_of
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
 from fallow.rewards import (
@@ -204,7 +204,10 @@ class Study:
 
     def _gains(self, phases: Sequence[Instance]) -> list[float]:
         planners = self.references.values()
-        return [fmean(_gain(planner(phase)) for phase in phases) for planner in planners]
+        return [
+            fmean(gain_of("the gain of a reference", planner(phase)) for phase in phases)
+            for planner in planners
+        ]
 
 
 def check_no_rules(instance: Instance) -> None:
@@ -232,9 +235,3 @@ def log_rounds(horizon: int, count: int = 50) -> IntArray:
 
 def _number(source: np.random.SeedSequence) -> int:
     return int(source.generate_state(1, np.uint32)[0])
-
-
-def _gain(reference: Plan | float) -> float:
-    if isinstance(reference, Plan):
-        return reference.gain
-    return checks.number("the gain of a reference", reference)
