@@ -221,7 +221,7 @@ def _check_theorem3() -> Finding:
     largest = max(max(ratios) for ratios in repaired)
     enough = min(kept) >= 1 - DELTA
     return Finding(
-        f"the proof's bound is kept in at least {min(kept):.0%} of runs, T = 10^6 to 10^15; regret "
+        f"the proof's bound is kept in at least {min(kept):.0%} of runs; regret "
         f"over the stated expression: {stated}; over the repaired one at most {largest:.1f}",
         verdict(
             enough and not stated.grows_with_arms,
