@@ -9,6 +9,7 @@ from typing import Any
 from fallow import checks, user_code
 from fallow.errors import InputError
 from fallow.learners.registry import knowledge
+from fallow.simulation import check_learner
 from fallow.studies.spec import LearnerSpec, Published, Spec
 from fallow.studies.tally import BESIDE_REGRET
 from fallow.studies.toml_reader import Table
@@ -52,7 +53,7 @@ def _check_points(spec: Spec, table: Table, learner_tables: Sequence[Table]) -> 
             with _mistakes_at(homes[name], name):
                 make = here.factory(learner)
                 if _is_quick_to_make(learner):
-                    make(instance, 0)
+                    check_learner(learner.learner, make(instance, 0))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from fallow.instance import Instance
 from fallow.planners.cycle import Plan, gain_of
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
+from fallow.recording import Recorder, Sampler, log_spaced_rounds
 from fallow.rewards import (
     CONCENTRATION,
     Rewards,
@@ -26,8 +27,7 @@ from fallow.rewards import (
     check_concentration,
     check_rewards,
 )
-from fallow.runs import log_spaced_rounds
-from fallow.simulation import check_learner, checked_checkpoints, checked_horizon
+from fallow.simulation import check_learner, checked_checkpoints, checked_horizon, play
 from fallow.studies.result import Result
 
 Family = Callable[[int], Instance | Sequence[Instance]]
@@ -167,12 +167,21 @@ class Study:
     def _play(
         self, phases: Sequence[Instance], learner: Learner, seed: np.random.SeedSequence
     ) -> tuple[FloatArray, IntArray]:
-        options = self.horizon, seed, self.rewards, self.rounds, self.concentration
         if not are_drawn_one_by_one(self.rewards):
-            return play_phases(phases, learner, *options)
-        with warnings.catch_warnings():  # whoever asks for many runs is told once, not by each run
+            return self._totals(phases, learner, seed)
+        with warnings.catch_warnings():  # a study of many runs does not repeat it for each
             warnings.simplefilter("ignore", SlowRewards)
-            return play_phases(phases, learner, *options)
+            return self._totals(phases, learner, seed)
+
+    def _totals(
+        self, phases: Sequence[Instance], learner: Learner, seed: np.random.SeedSequence
+    ) -> tuple[FloatArray, IntArray]:
+        rewards, rounds, concentration = self.rewards, self.rounds, self.concentration
+        if len(phases) > 1:
+            return play_phases(phases, learner, self.horizon, seed, rewards, rounds, concentration)
+        sampler = Sampler(phases[0].means, rounds)
+        play(phases[0], learner, self.horizon, seed, Recorder(sampler), rewards, concentration)
+        return sampler.rewards, sampler.switches
 
     def nothing(self) -> Result:
         """Return the result of no runs."""
