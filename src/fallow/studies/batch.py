@@ -49,7 +49,8 @@ def play_batch(study: Study, runs: range) -> Batch:
     that is missing.
     """
     start = time.perf_counter()
-    played, failures = [study.nothing()], []
+    nothing = Result.empty(tuple(study.learners), study.rounds, study.references)
+    played, failures = [nothing], []
     for run in runs:
         try:
             played.append(study.play(run))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -225,6 +225,14 @@ class Result:
             _first("ranking_rounds", ranking),
             {name: _first(f"{name}_gain", values) for name, values in gains.items()},
         )
+
+    @classmethod
+    def empty(cls, learners: Sequence[str], rounds: IntArray, references: Iterable[str]) -> Result:
+        """Return the result of no runs."""
+        shape = (0, len(learners), len(rounds))
+        counts = np.zeros(shape, np.int64)
+        gains = {name: np.zeros(0) for name in references}
+        return cls(tuple(learners), (), rounds, np.zeros(shape), counts, counts[:, :, 0], gains)
 
     @classmethod
     def merge(cls, parts: Sequence[Result]) -> Result:

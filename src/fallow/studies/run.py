@@ -97,11 +97,11 @@ class _Tallies:
         self.at: list[Tally] = []
         self._changed: set[int] = set()
         self._save_at = time.monotonic() + SAVE_SECONDS
-        for place in range(len(folder.spec.points)):
+        for index in range(len(folder.spec.points)):
             try:
-                self.at.append(folder.read_tally(place))
+                self.at.append(folder.read_tally(index))
             except InputError as error:
-                _set_aside(folder.tally_path(place), error, watcher)
+                _set_aside(folder.tally_path(index), error, watcher)
                 self.at.append(Tally())
         for path in folder.stray_tallies():
             wrong = InputError(str(path), "is not a tally of this study: its name is of no point")
@@ -113,12 +113,12 @@ class _Tallies:
     def __exit__(self, *_: object) -> None:
         self._save()
 
-    def add(self, place: int, batch: Batch) -> None:
+    def add(self, index: int, batch: Batch) -> None:
         """Take those runs of a batch that come next."""
-        before = self.at[place]
-        self.at[place] = before.add(batch, self.folder.spec.switching_costs)
-        if self.at[place] is not before:
-            self._changed.add(place)
+        before = self.at[index]
+        self.at[index] = before.add(batch, self.folder.spec.switching_costs)
+        if self.at[index] is not before:
+            self._changed.add(index)
 
     def save_now_and_then(self) -> None:
         """Save what has changed, unless that was done a moment ago."""
@@ -128,9 +128,9 @@ class _Tallies:
     def _save(self) -> None:
         start = time.monotonic()
         while self._changed:
-            place = min(self._changed)
-            self.folder.write_tally(place, self.at[place])
-            self._changed.remove(place)
+            index = min(self._changed)
+            self.folder.write_tally(index, self.at[index])
+            self._changed.remove(index)
         end = time.monotonic()
         self._save_at = end + max(SAVE_SECONDS, 20 * (end - start))
 
@@ -140,9 +140,9 @@ def _play_to_tallies(folder: Folder, workers: Workers, tallies: _Tallies, watche
     for point, tally in zip(spec.points, tallies.at, strict=True):
         watcher.found(Progress(point, len(tally), tally.failed, tally.failures))
         parts.append(Part(spec.at(point).study(), range(tally.stop, spec.runs)))
-    for place, batch in play_parts(parts, workers):
-        tallies.add(place, batch)
-        watcher.done(_progress(spec.points[place], batch))
+    for index, batch in play_parts(parts, workers):
+        tallies.add(index, batch)
+        watcher.done(_progress(spec.points[index], batch))
         tallies.save_now_and_then()
 
 
@@ -151,18 +151,18 @@ def _play_to_rows(folder: Folder, workers: Workers, tallies: _Tallies, watcher: 
     studies = [spec.at(point).study() for point in spec.points]
     found = _find_rows(folder, watcher)
     missing = [piece for piece in pieces(spec) if piece not in found]
-    parts = [Part(studies[piece.place], piece.runs) for piece in missing]
+    parts = [Part(studies[piece.index], piece.runs) for piece in missing]
     played = groupby(play_parts(parts, workers), key=itemgetter(0))
     for piece in pieces(spec):
         if piece not in found:
             _, batches = next(played)
             whole = Batch.merge([batch for _, batch in batches])
             folder.write_rows(piece, whole)
-            tallies.add(piece.place, whole)
+            tallies.add(piece.index, whole)
             watcher.done(_progress(piece.point, whole))
-        elif tallies.at[piece.place].stop < piece.runs.stop:
+        elif tallies.at[piece.index].stop < piece.runs.stop:
             _, rows = folder.read_rows(found[piece])
-            tallies.add(piece.place, rows)
+            tallies.add(piece.index, rows)
         tallies.save_now_and_then()
 
 

@@ -205,22 +205,6 @@ class Spec:
         """Return all of the spec as plain JSON values."""
         return asdict(self)
 
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> Spec:
-        """Return the spec whose values these are."""
-        learners = {name: LearnerSpec(**each) for name, each in values["learners"].items()}
-        sweep, checkpoints = values["sweep"], values["checkpoints"]
-        return cls(
-            **{
-                **values,
-                "learners": learners,
-                "checkpoints": checkpoints if isinstance(checkpoints, int) else tuple(checkpoints),
-                "sweep": None if sweep is None else (sweep[0], tuple(sweep[1])),
-                "switching_costs": tuple(values["switching_costs"]),
-                "published": tuple(Published(**each) for each in values["published"]),
-            }
-        )
-
     def digest(self) -> str:
         """Return a hash of all that decides about the results; title and figure do not."""
         values = self.values()

@@ -183,14 +183,6 @@ class Study:
         play(phases[0], learner, self.horizon, seed, Recorder(sampler), rewards, concentration)
         return sampler.rewards, sampler.switches
 
-    def nothing(self) -> Result:
-        """Return the result of no runs."""
-        shape = (0, len(self.learners), len(self.rounds))
-        counts = np.zeros(shape, np.int64)
-        none = {name: np.zeros(0) for name in self.references}
-        names = tuple(self.learners)
-        return Result(names, (), self.rounds, np.zeros(shape), counts, counts[:, :, 0], none)
-
     def _draw(self, seed: int) -> Sequence[Instance]:
         if isinstance(self.instance, Instance):
             return [self.instance]
