@@ -161,8 +161,8 @@ class Table:
     def tables(self, key: str) -> list[Table]:
         """Return the tables of an array of tables, none if the key is missing."""
         none: list[dict[str, Any]] = []
-        found = self.take(key, _list_of_tables, none)
-        return [self._inner(values, key, index) for index, values in enumerate(found)]
+        tables = self.take(key, _list_of_tables, none)
+        return [self._inner(values, key, index) for index, values in enumerate(tables)]
 
     def table(self, key: str, default: Any = REQUIRED) -> Table:
         """Return a table within this one."""
@@ -228,7 +228,7 @@ def _table(name: str, value: object) -> dict[str, Any]:
 def _list_of_tables(name: str, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list):
         raise InputError(name, f"must be tables headed [[{name}]]", checks.short(value))
-    return [_table(name, each) for each in value]
+    return [_table(name, entry) for entry in value]
 
 
 def _line(text: str, path: tuple[Key, ...]) -> int | None:

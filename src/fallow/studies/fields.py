@@ -130,7 +130,7 @@ def _learners(name: str, value: Any) -> dict[str, LearnerSpec]:
     if not given:
         raise InputError(name, "must hold at least one learner", "none")
     checks.at_most(name, len(given), MAX_LEARNERS)
-    return {_encodable(name, key): _learner(f"{name}.{key}", each) for key, each in given.items()}
+    return {_encodable(name, key): _learner(f"{name}.{key}", parts) for key, parts in given.items()}
 
 
 def _learner(name: str, value: Any) -> LearnerSpec:

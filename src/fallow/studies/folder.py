@@ -60,7 +60,7 @@ class Piece:
 
 
 def pieces(spec: Spec) -> Iterator[Piece]:
-    """Return the pieces whose rows are in a file each; the spec alone decides which."""
+    """Yield the pieces, whose rows are in one file each; they depend on the spec alone."""
     size = max(MIN_FILE_RUNS, math.ceil(spec.runs / MAX_ROW_FILES))
     for index, point in enumerate(spec.points):
         for first in range(0, spec.runs, size):
@@ -195,16 +195,16 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
     """
     path = folder / MANIFEST
     manifest = Manifest(spec, code_version(), datetime.now(UTC).isoformat(timespec="seconds"))
-    found = None
+    before = None
     if os.path.lexists(path):
         try:
-            found = read_manifest(folder)
+            before = read_manifest(folder)
         except InputError as error:
             damaged(f"{error}; kept as {set_aside(path).name}, and written anew")
-    if found is not None:
+    if before is not None:
         for key, rule, wanted, got in (
-            ("hash", "of this spec", spec.digest(), found.spec.digest()),
-            ("version", "of this version of fallow", manifest.version, found.version),
+            ("hash", "of this spec", spec.digest(), before.spec.digest()),
+            ("version", "of this version of fallow", manifest.version, before.version),
         ):
             if got != wanted:
                 raise InputError(
@@ -212,8 +212,8 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
                     f"must hold runs {rule}, {key} {wanted}",
                     f"{key} {got}; use another folder, or remove this one",
                 )
-        manifest = manifest._replace(started=found.started)
-    if found is None or pack_manifest(found) != pack_manifest(manifest):
+        manifest = manifest._replace(started=before.started)
+    if before is None or pack_manifest(before) != pack_manifest(manifest):
         write_whole(path, pack_manifest(manifest))
 
 

@@ -25,7 +25,7 @@ from fallow.studies import fields
 from fallow.studies.batch import Batch, Failure
 from fallow.studies.result import Result
 from fallow.studies.spec import Spec
-from fallow.studies.tally import BLOCK, FAILURES, LARGEST_VALUE, Segment, Tally
+from fallow.studies.tally import BLOCK_RUNS, LARGEST_VALUE, LISTED_FAILURES, Segment, Tally
 
 FORMAT = 1
 """Version of all formats; a file with another is not read."""
@@ -133,12 +133,12 @@ def parse_tally(
     numbers.end()
     counts = [part.moments.count if part.moments else len(part.values) for part in segments]
     failed = stop - sum(counts)
-    for name, found, wanted in (
+    for name, actual, wanted in (
         ("failed", header["failed"], failed),
-        ("the number of failures", len(failures), min(failed, FAILURES)),
+        ("the number of failures", len(failures), min(failed, LISTED_FAILURES)),
     ):
-        if found != wanted:
-            raise InputError(name, f"must be {wanted}", checks.short(found))
+        if actual != wanted:
+            raise InputError(name, f"must be {wanted}", checks.short(actual))
     return Tally(tuple(segments), tuple(failures), failed)
 
 
@@ -152,8 +152,8 @@ def _covered(runs: int) -> Iterator[range]:
     """
     start = 0
     while start < runs:
-        blocks = (runs - start) // BLOCK
-        length = BLOCK << blocks.bit_length() - 1 if blocks else runs - start
+        blocks = (runs - start) // BLOCK_RUNS
+        length = BLOCK_RUNS << blocks.bit_length() - 1 if blocks else runs - start
         yield range(start, start + length)
         start += length
 
@@ -183,10 +183,10 @@ class _Numbers:
 def _segment(runs: range, value: object, numbers: _Numbers) -> Segment:
     """Return the segment of some runs, of numbers that can be added up."""
     described = fields.table("a segment", value, ("values", "weight", "count"))
-    most = min(len(runs), BLOCK)
+    most = min(len(runs), BLOCK_RUNS)
     length = checks.whole_number("values", described["values"], minimum=0, maximum=most)
     values = _in_range("values", numbers.take(length), -LARGEST_VALUE)
-    if len(runs) < BLOCK:
+    if len(runs) < BLOCK_RUNS:
         return Segment(runs, values)
     # A sample of one value or more stands for all values, if there are any.
     least, most = (length, len(runs)) if length else (0, 0)
@@ -232,13 +232,13 @@ def parse_rows(
     if not finished:
         return Batch(runs, Result.empty(learners, rounds, REFERENCES), failures)
     result = Result.from_frame(rows)
-    for name, found, wanted in (
+    for name, actual, wanted in (
         ("learner", result.learners, learners),
         ("run", result.runs, finished),
         ("round", tuple(result.rounds), tuple(rounds)),
         ("gains", tuple(result.gains), REFERENCES),
     ):
-        if found != wanted:
+        if actual != wanted:
             raise InputError(name, "must be as in the spec", "others")
     _in_range("expected_reward", result.rewards, 0, MAX_GAIN * float(rounds[-1]))
     for name, gains in result.gains.items():

@@ -130,7 +130,7 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
 def _user_names(
     source: Mapping[str, Any], learners: Mapping[str, LearnerSpec], rewards: str
 ) -> list[str]:
-    of_learners = (name for each in learners.values() for name in each.names)
+    of_learners = (name for learner in learners.values() for name in learner.names)
     names = [source.get("catalog", ""), *of_learners, rewards]
     return sorted(filter(user_code.is_user_code, set(names)))
 
@@ -183,8 +183,8 @@ def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
     phases: int = RULES["drift"](key, value)
     name = source.get("catalog")
     if name is None or "progress" not in signature(catalog.find_entry(name)).parameters:
-        found = "a file" if name is None else name
-        raise InputError(key, "must come with a catalog entry that has a progress", found)
+        given = "a file" if name is None else name
+        raise InputError(key, "must come with a catalog entry that has a progress", given)
     return phases
 
 

@@ -1,4 +1,4 @@
-"""From a spec to a tally of its runs and, on request, their rows; what is there is kept."""
+"""From a spec to a tally of its runs and, on request, their rows; finished runs are reused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(
     """Run what is missing of a spec in a folder.
 
     The files depend on the spec alone: a run that was killed, and started again, leaves the same
-    files as one that was not, whoever the workers were.
+    files as one that was not, whichever workers played it.
 
     Parameters
     ----------
@@ -149,38 +149,38 @@ def _play_to_tallies(folder: Folder, workers: Workers, tallies: _Tallies, watche
 def _play_to_rows(folder: Folder, workers: Workers, tallies: _Tallies, watcher: Watcher) -> None:
     spec = folder.spec
     studies = [spec.at(point).study() for point in spec.points]
-    found = _find_rows(folder, watcher)
-    missing = [piece for piece in pieces(spec) if piece not in found]
+    whole_files = _find_rows(folder, watcher)
+    missing = [piece for piece in pieces(spec) if piece not in whole_files]
     parts = [Part(studies[piece.index], piece.runs) for piece in missing]
     played = groupby(play_parts(parts, workers), key=itemgetter(0))
     for piece in pieces(spec):
-        if piece not in found:
+        if piece not in whole_files:
             _, batches = next(played)
             whole = Batch.merge([batch for _, batch in batches])
             folder.write_rows(piece, whole)
             tallies.add(piece.index, whole)
             watcher.done(_progress(piece.point, whole))
         elif tallies.at[piece.index].stop < piece.runs.stop:
-            _, rows = folder.read_rows(found[piece])
+            _, rows = folder.read_rows(whole_files[piece])
             tallies.add(piece.index, rows)
         tallies.save_now_and_then()
 
 
 def _find_rows(folder: Folder, watcher: Watcher) -> dict[Piece, Path]:
     """Return the files of rows that are whole, by their runs; all others are set aside."""
-    found: dict[Piece, Path] = {}
+    whole_files: dict[Piece, Path] = {}
     for path in folder.row_files():
         try:
             piece, rows = folder.read_rows(path)
-            if piece in found:
-                rule = f"is one of two files of its runs: {found[piece].name} too"
+            if piece in whole_files:
+                rule = f"is one of two files of its runs: {whole_files[piece].name} too"
                 raise InputError(str(path), rule)
         except InputError as error:
             _set_aside(path, error, watcher)
         else:
-            found[piece] = path
+            whole_files[piece] = path
             watcher.found(_progress(piece.point, rows))
-    return found
+    return whole_files
 
 
 def _progress(point: float | None, batch: Batch) -> Progress:

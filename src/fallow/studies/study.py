@@ -45,9 +45,9 @@ class Study:
     Parameters
     ----------
     instance
-        An instance, or a family: a function from a seed to an instance, drawn anew in each run, or
+        An instance, or a family: a function from a seed to an instance, drawn again in each run, or
         to several, played one after the other by the same learner for equal parts of the horizon.
-        Each of these starts rested; what learners are told is of the first, and the gains of
+        Each of these starts rested; what learners know is of the first, and the gains of
         references are averages.
     learners
         By name, functions from the instance and a seed to a fresh learner. They may hand on what an
@@ -129,7 +129,7 @@ class Study:
 
     @cached_property
     def fixed_gains(self) -> list[float] | None:
-        """The gain of each reference, or None where the instance is drawn anew in each run."""
+        """The gain of each reference, or None where the instance is drawn again in each run."""
         return self._gains([self.instance]) if isinstance(self.instance, Instance) else None
 
     def play(self, run: int) -> Result:
