@@ -312,7 +312,7 @@ def test_an_error_does_not_wait_for_runs_in_threads(tmp_path: Path) -> None:
     """The disk fails while two runs of minutes are under way."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys, time; from fallow.cli import main; from fallow.studies import engine\n"
+        "import sys, time; from fallow.__main__ import main; from fallow.studies import engine\n"
         "def fail(*_, **__): raise OSError('the disk fails')\n"
         "engine.wait = fail\n"
         "main()\n"

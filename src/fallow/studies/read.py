@@ -340,8 +340,10 @@ def _mistake_at(table: Table, error: InputError, path: tuple[Key, ...]) -> Input
     Where there is none, it is an error of the table.
     """
     key = error.argument
-    outer = path[: path.index(key) + 1] if key in path else ()
-    for keys in (outer, (*path, key), (*path, "options", key)):
-        if keys and table.holds(*keys):
-            return table.mistake(InputError(table.name(*keys), error.rule, error.value), *keys)
-    return table.mistake(error.at(table.name(*path)), *path)
+    inner = ((*path, key), (*path, "options", key))
+    keys = next((keys for keys in inner if table.holds(*keys)), path)
+    if key in path:
+        keys = path[: path.index(key) + 1]
+    elif keys == path:
+        return table.mistake(error.at(table.name(*path)), *path)
+    return table.mistake(InputError(table.name(*keys), error.rule, error.value), *keys)
