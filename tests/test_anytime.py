@@ -249,9 +249,9 @@ def test_joint_ranking_finds_ghost_where_delays_are_equal(cutoff: int) -> None:
     assert len(ghost(instance).cycle) == cutoff
     run = simulate(instance, JointRanking(4, max_delay=3), 10**6, seed=cutoff)
     assert isinstance(run, RunTrajectory)
-    pulls = np.bincount(run.numbers, run.pulls)
-    start, end = run.cycles.starts[pulls.argmax() : pulls.argmax() + 2]
-    assert set(run.cycles.arms[start:end]) == set(ghost(instance).cycle)
+    pulls = np.bincount(run.record.numbers, run.record.pulls)
+    start, end = run.record.cycles.starts[pulls.argmax() : pulls.argmax() + 2]
+    assert set(run.record.cycles.arms[start:end]) == set(ghost(instance).cycle)
     assert pulls.max() > 0.9 * 10**6
 
 

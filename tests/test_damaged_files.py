@@ -17,6 +17,7 @@ import pytest
 from helpers import Recorder, contents, write_spec
 
 from fallow.files import seal, unseal
+from fallow.studies.fields import spec_of
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
@@ -95,7 +96,7 @@ def change_manifest(folder: Path, generator: np.random.Generator) -> None:
     path = folder / "manifest.json"
     values = change_field(json.loads(path.read_bytes()), generator)
     with suppress(Exception):
-        values["hash"] = Spec.from_values(values["spec"]).digest()
+        values["hash"] = spec_of(values["spec"]).digest()
     path.write_text(json.dumps(values))
 
 

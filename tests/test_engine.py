@@ -21,7 +21,14 @@ from helpers import Recorder, TakeTurns, contents, runner, write_spec
 from fallow import LowSwitch, RankingUCB, catalog
 from fallow.cli import app
 from fallow.studies.batch import pack, play_batch
-from fallow.studies.engine import AHEAD, RUNS, SECONDS, Part, batch_size, play_parts
+from fallow.studies.engine import (
+    BATCH_SECONDS,
+    MAX_BATCH_RUNS,
+    QUEUED_PER_WORKER,
+    Part,
+    batch_size,
+    play_parts,
+)
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.run import run
@@ -56,9 +63,9 @@ def study_of(*learners: str) -> Study:
 
 def test_batches_are_sized_by_cost_and_shrink_towards_the_end() -> None:
     assert batch_size(10**6, None, 10**6, workers=2) == 1
-    assert batch_size(10**6, 1e-2, 10**6, workers=2) == round(SECONDS / 1e-2)
+    assert batch_size(10**6, 1e-2, 10**6, workers=2) == round(BATCH_SECONDS / 1e-2)
     assert batch_size(10**6, 60.0, 10**6, workers=2) == 1
-    assert batch_size(10**9, 1e-9, 10**9, workers=2) == RUNS
+    assert batch_size(10**9, 1e-9, 10**9, workers=2) == MAX_BATCH_RUNS
     sizes, left = [], 100
     while left:
         sizes.append(batch_size(left, 1e-3, left, workers=2))
@@ -87,13 +94,13 @@ def test_workers_have_batches_ahead_and_results_come_in_order() -> None:
     parts = [Part(study_of("pi_low"), range(5, 40)), Part(study_of("pi_ucb"), range(3))]
     batches = play_parts(parts, workers)
     first = next(batches)
-    assert len(executor.handed_in) == AHEAD * 2
+    assert len(executor.handed_in) == QUEUED_PER_WORKER * 2
     played = [first, *batches]
     assert [place for place, _ in played] == sorted(place for place, _ in played)
     assert [run for _, batch in played for run in batch.runs] == [*range(5, 40), *range(3)]
     for _, batch in played:
         assert batch.result.runs == tuple(batch.runs)
-    assert max(map(len, executor.handed_in)) == SECONDS / 0.1
+    assert max(map(len, executor.handed_in)) == BATCH_SECONDS / 0.1
 
 
 @pytest.mark.parametrize(
@@ -305,7 +312,7 @@ def test_an_error_does_not_wait_for_runs_in_threads(tmp_path: Path) -> None:
     """The disk fails while two runs of minutes are under way."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys, time; from fallow.cli import main; from fallow.studies import engine\n"
+        "import sys, time; from fallow.__main__ import main; from fallow.studies import engine\n"
         "def fail(*_, **__): raise OSError('the disk fails')\n"
         "engine.wait = fail\n"
         "main()\n"

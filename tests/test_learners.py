@@ -52,7 +52,7 @@ def test_ranking_ucb_plays_bit_for_bit_what_the_paper_says(seed: int) -> None:
     run = simulate(instance, RankingUCB(range(5)), 700, seed)
     assert isinstance(run, RunTrajectory)
     pulls: list[int] = []
-    for number, count in zip(run.numbers, run.pulls, strict=True):
+    for number, count in zip(run.record.numbers, run.record.pulls, strict=True):
         pulls += islice(cycle(range(number + 1)), count)
     assert pulls == expected
 
@@ -284,7 +284,7 @@ def test_equal_seeds_of_learner_and_simulator_are_not_the_same_stream(
         learner = build(2, seed=seed)
         run = simulate(instance, learner, 1, seed)
         assert isinstance(run, RunTrajectory)
-        arm = int(run.numbers[0])
+        arm = int(run.record.numbers[0])
         rewards[arm].append(float(learner._statistics.sums[arm]))
     for sample in rewards.values():
         assert abs(np.mean(sample) - 0.5) < 6 * 0.5 / math.sqrt(len(sample))

@@ -1,15 +1,13 @@
 """States and files that would have led a kernel astray are refused by name."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fuzzing.trajectories import arrays_of
 from learner_contract import INSTANCE, MAKERS, through_json
 
-from fallow import BanditRanker, LowSwitch, Outcome, RankingUCB, Rotation, Trajectory, simulate
+from fallow import BanditRanker, LowSwitch, Outcome, RankingUCB, Rotation, simulate
 from fallow.learners import (
     UCB1,
     AlternatingUCB,
@@ -276,55 +274,6 @@ def test_a_ranking_of_many_arms_is_saved() -> None:
     restored: Any = load(json.loads(json.dumps(ranker.state())))
     assert restored.groups == [*([arm] for arm in range(arms - 2)), [arms - 2, arms - 1]]
     assert restored.ask().arms == (arms - 2, arms - 1)
-
-
-TRAJECTORIES: list[tuple[str, Any, str]] = [
-    ("arms", [HUGE], "arms must be from 0 to 3, got 1000000000"),
-    ("arms", [-1], "arms must be from 0 to 3, got -1"),
-    ("arms", [], "arms must hold at least one number, got none"),
-    ("starts", [0, HUGE], r"starts\[-1\] must be \d+, got 1000000000"),
-    ("starts", [0, 0], "starts must rise"),
-    ("starts", [1, 4], r"starts\[0\] must be 0, got 1"),
-    ("numbers", np.array([HUGE], np.int32), "numbers must be from 0 to"),
-    ("numbers", [0], "numbers must be of int32 in 1 dimensions by rows, got int64 in 1"),
-    ("pulls", [0], "pulls must be from 1 to"),
-    ("pulls", [1], "numbers, pulls must be equally long"),
-    ("means", [[0.5, 2.0]], r"means must lie in \[0, 1\], got 2.0"),
-    ("means", [[np.nan]], r"means must lie in \[0, 1\], got nan"),
-    ("format", 2, "format must be 1, which is read here, got 2"),
-    ("extra", 2, "a trajectory's file must hold format, starts, .*, got .*extra"),
-    ("arms", np.array(["x"], object), "arms must be of int64 in 1 dimensions by rows, got object"),
-]
-SAMPLES: list[tuple[str, Any, str]] = [
-    ("rounds", [0, 1, 5, 999], "rounds must be from 0 to 300, got 999"),
-    ("rounds", [0, 5, 1, 100], "rounds must rise"),
-    ("rewards", [0.0, 1.0, 1.0, 101.0], "rewards must be from 0 to its round, got 101.0"),
-    ("rewards", [0.0, 1.0, np.nan, 3.0], "rewards must be from 0 to its round, got nan"),
-    ("rewards", [0.0, 1.0, 3.0, 2.0], "rewards must never fall"),
-    ("switches", [0, 1, 2], "rounds, rewards, switches must be equally long"),
-    ("played", 0, "played must be a whole number >= 1, got 0"),
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "value", "message"),
-    [(0, *each) for each in TRAJECTORIES] + [(2, *each) for each in SAMPLES],
-)
-def test_a_trajectory_that_cannot_be_is_refused(
-    kind: int, name: str, value: Any, message: str, tmp_path: Path
-) -> None:
-    arrays = {**arrays_of(tmp_path)[kind], name: np.array(value)}
-    if name == "arms" and not len(value):
-        arrays["arms"] = np.zeros(0, np.int64)
-    np.savez(tmp_path / "run.npz", **arrays)
-    with pytest.raises(ValueError, match=rf"run\.npz: .*{message}"):
-        Trajectory.load(tmp_path / "run.npz")
-
-
-def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "run.npz").write_bytes(b"not an archive")
-    with pytest.raises(ValueError, match=r"run\.npz must be a trajectory's file, got a damaged"):
-        Trajectory.load(tmp_path / "run.npz")
 
 
 def test_a_learner_that_was_restored_refuses_what_it_did_not_ask_for() -> None:

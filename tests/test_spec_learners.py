@@ -52,3 +52,15 @@ def test_learners_may_stand_in_several_files(tmp_path: Path) -> None:
 def test_wrong_files_of_learners_are_named(tmp_path: Path, files: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, several_files(tmp_path, files))
+
+
+def test_a_limit_on_a_default_names_its_key_once(tmp_path: Path) -> None:
+    """The file has no checkpoints, and the default of 50 is too many for 100 learners and costs."""
+    learners = "".join(f"[learners.ghost{number}]\nlearner = 'ghost'\n" for number in range(98))
+    text = SPEC.replace("checkpoints = [\n    10,\n    100,\n]", "").replace("[figure]", learners)
+    text = text.replace("[0, 2]", f"{[*range(100)]}").replace('measure = "share"', "")
+    text = text.replace("horizon = 100", "horizon = 100000").replace(
+        "round = 100", "round = 100000"
+    )
+    with pytest.raises(ValueError, match=r"test\.toml: checkpoints must be at most 25 with 100 le"):
+        load(tmp_path, text)

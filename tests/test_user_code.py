@@ -271,7 +271,7 @@ def test_a_learner_is_told_what_its_arguments_ask_for(project: str) -> None:
         ("RoundRobin", "plays = 10", "plays must be at most 9, got 10"),
         ("RoundRobin", "speed = 1", "must be one of learner, plays, got 'speed'"),
         ("RoundRubin", "", "must define RoundRubin, got no such name; did you mean 'RoundRobin'"),
-        ("no_instance", "", "must have a method ask, got <class 'int'>"),
+        ("no_instance", "", "must be a learner, with methods ask and tell, got 7"),
         ("number", "", "must be a class or a function, got 7"),
         (
             "RoundRobin",

@@ -154,9 +154,9 @@ def _rounds_on_worse_policies(build: Factory, noise: bool) -> FloatArray:
         run = simulate(instance, build(instance, seed), HORIZON, seed, rewards)
         if not isinstance(run, RunTrajectory):
             raise TypeError(f"a run without checkpoints must be kept whole, got {type(run)}")
-        arms = np.diff(run.cycles.starts)[run.numbers]
+        arms = np.diff(run.record.cycles.starts)[run.record.numbers]
         gains = ranking_gains(instance)
-        rounds.append(float(run.pulls[gains[arms - 1] < gains.max() - 1e-12].sum()))
+        rounds.append(float(run.record.pulls[gains[arms - 1] < gains.max() - 1e-12].sum()))
     return np.array(rounds)
 
 

@@ -17,7 +17,7 @@ from fallow.studies import fields
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
 from fallow.studies.spec import LearnerSpec, Spec
-from fallow.studies.toml_reader import Table
+from fallow.toml import Table
 from reproduction.tournament.tables import TUNED
 
 

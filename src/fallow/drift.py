@@ -7,15 +7,16 @@ import numpy as np
 from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
 from fallow.protocol import Block, Learner, Outcome
+from fallow.recording import Recorder, Sampler
 from fallow.rewards import Rewards
-from fallow.simulation import checked_block, simulate
+from fallow.simulation import checked_block, play
 
 
 class Continuing:
-    """Hands a learner's blocks on in parts that end with a phase, and tells it whole outcomes.
+    """Plays a learner's blocks in parts that end with a phase, and reports whole outcomes to it.
 
-    What the learner asks for is checked, and told back as it was. `left` is the number of rounds
-    until the phase ends, to be set before each phase.
+    What the learner asks for is checked, and reported back unchanged. `left` is the number of
+    rounds until the phase ends, to be set before each phase.
     """
 
     def __init__(self, learner: Learner, arms: int) -> None:
@@ -38,23 +39,23 @@ class Continuing:
             self._first = [0.0] * len(self._block.arms)
             self._rest = [0.0] * len(self._block.arms)
         arms, length = self._block.arms, len(self._block.arms)
-        place = self._done % length
+        position = self._done % length
         whole_plays = min(self._block.pulls - self._done, self.left) // length
-        if place == 0 and whole_plays > 0:
+        if position == 0 and whole_plays > 0:
             return Block(arms, whole_plays)
-        return Block(arms[place : place + self.left])
+        return Block(arms[position : position + self.left])
 
     def tell(self, block: Block, outcome: Outcome) -> None:
-        """Add up what a part has earned, and tell the learner when its block is over."""
+        """Add up what a part has earned, and report it to the learner when its block is over."""
         assert self._asked is not None
         length = len(self._block.arms)
         for offset, (first, rest) in enumerate(zip(outcome.first, outcome.rest, strict=True)):
-            place = (self._done + offset) % length
+            position = (self._done + offset) % length
             if self._done + offset < length:
-                self._first[place] += first
+                self._first[position] += first
             else:
-                self._rest[place] += first
-            self._rest[place] += rest
+                self._rest[position] += first
+            self._rest[position] += rest
         self._done += block.pulls
         self.left -= block.pulls
         if self._done == self._block.pulls:
@@ -76,9 +77,6 @@ def play_phases(
     The phases share the horizon equally. Each starts rested; a block that goes on across its end
     counts as a switch there.
     """
-    if len(phases) == 1:
-        run = simulate(phases[0], learner, horizon, seed, rewards, rounds, concentration)
-        return run.expected_reward(rounds), run.switches(rounds)
     continuing = Continuing(learner, phases[0].arms)
     # A copy: spawning counts in the seed, and the next learner is to have the same luck.
     seeds = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(len(phases))
@@ -89,9 +87,10 @@ def play_phases(
         length = continuing.left
         # Rounds before this phase add nothing, rounds after it all of it.
         within = np.clip(rounds - start, 0, length)
-        kept = np.unique([*within, length])
-        run = simulate(phase, continuing, length, phase_seed, rewards, kept, concentration)
-        earned += run.expected_reward(within)
-        switched += run.switches(within)
+        checkpoints, inverse = np.unique(within, return_inverse=True)
+        sampler = Sampler(phase.means, checkpoints)
+        play(phase, continuing, length, phase_seed, Recorder(sampler), rewards, concentration)
+        earned += sampler.rewards[inverse]
+        switched += sampler.switches[inverse]
         start += length
     return earned, switched

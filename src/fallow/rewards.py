@@ -168,7 +168,7 @@ def _one_by_one(name: str, draw: Callable[[float, int], FloatArray]) -> Draws:
                 f"rewards {name!r} are drawn one by one: a block of {count + 1:,} plays costs all "
                 "its pulls; with 'bernoulli' it would cost two plays",
                 SlowRewards,
-                stacklevel=4,  # where `simulate` is called
+                stacklevel=5,  # where `simulate` is called
             )
         earned = 0.0
         while count > 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fallow.errors import InputError
 from fallow.instance import Instance, check_instance
 from fallow.kernels.bandits import CUT, Runs, Table
 from fallow.protocol import Block, CompiledLearner, Learner, Outcome, has_compiled_loop
-from fallow.recorder import Recorder
+from fallow.recording import Recorder, Sampler
 from fallow.rewards import (
     CONCENTRATION,
     Draws,
@@ -22,16 +22,16 @@ from fallow.rewards import (
     check_rewards,
     draws,
 )
-from fallow.trajectory import Trajectory
+from fallow.trajectory import RunTrajectory, SampledTrajectory, Trajectory
 
 Seed = int | np.random.SeedSequence
 
 MAX_HORIZON = 2**52
 """Longest horizon, in rounds: up to here a count is exact as a float too."""
-MAX_KEPT = 10**7
-"""Most rounds whose rewards are kept."""
-LOG = 2**15
-"""Runs that a compiled learner plays before they are taken out of its log."""
+MAX_KEPT_ROUNDS = 10**7
+"""Largest number of rounds whose rewards are kept."""
+LOGGED_RUNS = 2**15
+"""Number of runs that a compiled learner plays before they are taken out of its log."""
 
 
 def simulate(
@@ -47,8 +47,8 @@ def simulate(
     """Let a learner play an instance from rest, and return what it played.
 
     The simulation is exact. A block costs two plays however many it has: from the second play on
-    its delays are fixed, so the other plays earn one binomial draw a position. The last block is
-    cut at the horizon, and its outcome is not told.
+    its delays are fixed, so the other plays earn one binomial draw per position. The last block is
+    cut at the horizon, and its outcome is not reported to the learner.
 
     Beta and Gaussian rewards, and those of a function of your own, have no such short cut: there a
     block costs all its pulls. A UserWarning says so when a position of a block first has more than
@@ -63,20 +63,20 @@ def simulate(
     horizon
         Rounds to play, T.
     seed
-        Of the rewards.
+        The seed of the rewards.
     rewards
         "bernoulli", 0 or 1; "none", no noise: feedback is the expectation; "beta", on [0, 1] with
         the given concentration (a + b of the distribution); "gaussian", noise of standard deviation
-        .1, cut off on both sides where one of them would leave [0, 1]. Or a function of your own,
-        from an array of means and a numpy Generator to an array of as many rewards, which lie in
-        [0, 1] and have the means as expectations; rewards of mean 0 or 1 are certain, and it is not
-        asked for them.
+        0.1, cut off on both sides where one of them would leave [0, 1]. Or a function of your own,
+        from an array of means and a numpy Generator to an array of equally many rewards, which lie
+        in [0, 1] and have the means as expectations; rewards of mean 0 or 1 are certain, and the
+        function is not called for them.
     checkpoints
         Rounds at which totals are kept. By default every run of equal blocks is kept, so that
         totals can be asked for at any round; with checkpoints, memory does not grow with the
         horizon.
     concentration
-        Of the beta distribution; other rewards have none.
+        The concentration of the beta distribution; other rewards have none.
     keep_rewards
         Draw and keep the reward of every single round, for `Trajectory.rewards`: at most 10^7
         rounds, at the cost of each, and without checkpoints. Blocks of more than two plays then
@@ -101,30 +101,63 @@ def simulate(
     check_concentration("concentration", concentration)
     if not isinstance(seed, np.random.SeedSequence):
         seed = checks.seed("seed", seed)
-    generator = np.random.default_rng(seed)
-    kept = None if checkpoints is None else checked_checkpoints(checkpoints, rounds)
-    recorder = Recorder(instance.means, instance.names, kept)
+    sampler = None
+    if checkpoints is not None:
+        sampler = Sampler(instance.means, checked_checkpoints(checkpoints, rounds))
     if keep_rewards:
-        checks.at_most("horizon", rounds, MAX_KEPT, "with keep_rewards")
-        if kept is not None:
+        checks.at_most("horizon", rounds, MAX_KEPT_ROUNDS, "with keep_rewards")
+        if sampler is not None:
             raise InputError("checkpoints", "must be None with keep_rewards", "some")
-        _play_rounds(instance, learner, rounds, draws(rewards, generator, concentration), recorder)
-    elif (
-        has_compiled_loop(learner) and learner.pending is None and not are_drawn_one_by_one(rewards)
-    ):
-        noisy = rewards == "bernoulli"
-        _play_compiled(instance, learner, rounds, noisy, generator, recorder)
-    else:
-        _play_blocks(instance, learner, rounds, draws(rewards, generator, concentration), recorder)
-    return recorder.trajectory()
+    recorder = Recorder(sampler)
+    play(instance, learner, rounds, seed, recorder, rewards, concentration, keep_rewards)
+    if sampler is None:
+        return RunTrajectory(instance.names, recorder.record(instance.means))
+    return SampledTrajectory(sampler.checkpoints, sampler.rewards, sampler.switches, rounds)
 
 
-def _play_blocks(
+def play(
     instance: Instance,
     learner: Learner,
     horizon: int,
-    drawn: Draws,
+    seed: Seed,
     recorder: Recorder,
+    rewards: Rewards = "bernoulli",
+    concentration: float = CONCENTRATION,
+    keep_rewards: bool = False,
+) -> None:
+    """Record a run as `simulate` plays it; the arguments have been checked."""
+    generator = np.random.default_rng(seed)
+    summed = not are_drawn_one_by_one(rewards)
+    if keep_rewards:
+        _play_rounds(instance, learner, horizon, draws(rewards, generator, concentration), recorder)
+    elif summed and has_compiled_loop(learner) and learner.pending is None:
+        _play_compiled(instance, learner, horizon, rewards == "bernoulli", generator, recorder)
+    else:
+        _play_blocks(instance, learner, horizon, draws(rewards, generator, concentration), recorder)
+    recorder.flush()
+
+
+def _asked(
+    learner: Learner, arms: int, horizon: int, recorder: Recorder
+) -> Iterator[tuple[Block, Block, int]]:
+    """Yield each block as it was asked for, as it was checked, and how many of its pulls fit.
+
+    The block is recorded. The last one is cut at the horizon.
+    """
+    left = horizon
+    while left:
+        asked = learner.ask()
+        block = checked_block(asked, arms)
+        pulls = len(block.arms) * block.plays
+        if pulls > left:
+            pulls = left
+        recorder.append(block.arms, pulls)
+        yield asked, block, pulls
+        left -= pulls
+
+
+def _play_blocks(
+    instance: Instance, learner: Learner, horizon: int, drawn: Draws, recorder: Recorder
 ) -> None:
     """Play any learner, block by block."""
     draw_one, draw_many = drawn
@@ -132,21 +165,10 @@ def _play_blocks(
     rested = len(means[0])
     last = [-rested] * len(means)
     now = 0
-    while now < horizon:
-        block = learner.ask()
-        try:
-            known, plays = recorder.known(block.arms), block.plays
-        except (AttributeError, TypeError):  # no block, or arms that have no hash
-            known, plays = None, 0
-        if known is None or type(plays) is not int or not 1 <= plays <= checks.LARGEST:
-            checked, plays = checked_block(block, len(means))
-            known = recorder.register(checked)
-        number, arms = known
+    for asked, (arms, plays), pulls in _asked(learner, len(means), horizon, recorder):
         length = len(arms)
-        if length * plays > horizon - now:
-            recorder.append(number, horizon - now)
-            return
-        recorder.append(number, length * plays)
+        if pulls < length * plays:
+            return  # the outcome of a block that the horizon cuts is not reported
         first = []
         for arm in arms:
             delay = now - last[arm]
@@ -154,7 +176,7 @@ def _play_blocks(
             last[arm] = now
             now += 1
         if plays == 1:
-            learner.tell(block, Outcome(first, [0.0] * length))
+            learner.tell(asked, Outcome(first, [0.0] * length))
             continue
         rest = []
         for arm in arms:
@@ -167,7 +189,7 @@ def _play_blocks(
         now += skipped
         for arm in set(arms):
             last[arm] += skipped
-        learner.tell(block, Outcome(first, rest))
+        learner.tell(asked, Outcome(first, rest))
 
 
 def _play_rounds(
@@ -178,36 +200,40 @@ def _play_rounds(
     rested = len(means[0])
     last = [-rested] * len(means)
     now = 0
-    while now < horizon:
-        block = learner.ask()
-        arms, plays = checked_block(block, len(means))
+    for asked, (arms, plays), pulls in _asked(learner, len(means), horizon, recorder):
         length = len(arms)
-        pulls = min(length * plays, horizon - now)
-        recorder.append(recorder.register(arms)[0], pulls)
         first, rest = [0.0] * length, [0.0] * length
         for pull in range(pulls):
-            place = pull % length
-            arm = arms[place]
+            position = pull % length
+            arm = arms[position]
             reward = drawn.one(means[arm][min(now - last[arm], rested) - 1])
             last[arm] = now
             now += 1
             recorder.drawn.append(reward)
-            (first if pull < length else rest)[place] += reward
-        if pulls == length * plays:  # what the horizon cuts is not told
-            learner.tell(block, Outcome(first, rest))
+            (first if pull < length else rest)[position] += reward
+        if pulls == length * plays:  # the outcome of a block that the horizon cuts is not reported
+            learner.tell(asked, Outcome(first, rest))
 
 
 def checked_block(block: Block, arms: int) -> Block:
     """Return what a learner asks for as a block of Python integers within their limits."""
+    if type(block) is Block:  # the usual case is decided here, for the sake of speed
+        cycle, plays = block
+        if type(cycle) is tuple and cycle and type(plays) is int and 1 <= plays <= checks.LARGEST:
+            for arm in cycle:
+                if type(arm) is not int or not 0 <= arm < arms:
+                    break
+            else:
+                return block
     if not hasattr(block, "arms") or not hasattr(block, "plays"):
         raise InputError("ask", "must return a Block", checks.short(block))
     plays = checks.whole_number("plays of the learner's block", block.plays, minimum=1)
-    cycle = checks.whole_numbers("arms of the learner's block", block.arms, minimum=0)
-    if max(cycle) >= arms:
+    numbers = checks.whole_numbers("arms of the learner's block", block.arms, minimum=0)
+    if max(numbers) >= arms:
         raise InputError(
-            "arms of the learner's block", f"must be from 0 to {arms - 1}", f"{max(cycle)}"
+            "arms of the learner's block", f"must be from 0 to {arms - 1}", f"{max(numbers)}"
         )
-    return Block(tuple(cycle), plays)
+    return Block(tuple(numbers), plays)
 
 
 def _play_compiled(
@@ -225,9 +251,8 @@ def _play_compiled(
             "learner", f"must have as many arms as the instance, {arms}", f"{learner.arms}"
         )
     table = Table(instance.means, np.full(arms, -rested), np.zeros(2, np.int64))
-    log = Runs(np.empty(LOG, np.int32), np.empty(LOG, np.int64))
-    for cycle in learner.cycles():
-        recorder.register(cycle)
+    log = Runs(np.empty(LOGGED_RUNS, np.int32), np.empty(LOGGED_RUNS, np.int64))
+    recorder.register(learner.cycles())
     while table.clock[0] < horizon:
         runs = learner.play_compiled(table, horizon, noisy, generator, log)
         recorder.extend(log.numbers[:runs], log.pulls[:runs])
@@ -236,7 +261,7 @@ def _play_compiled(
 
 
 def check_learner(what: str, learner: Learner) -> None:
-    """Check that something can be asked and told."""
+    """Check that something has the methods of a learner; a class has no learner's state."""
     for method in ("ask", "tell"):
         if isinstance(learner, type) or not callable(getattr(learner, method, None)):
             rule = "a learner, with methods ask and tell"

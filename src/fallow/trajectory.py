@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fallow import checks
-from fallow.arrays import FloatArray, Int32Array, IntArray
+from fallow.arrays import FloatArray, IntArray
 from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.kernels.ledger import Cycles
 from fallow.planners.cycle import Plan, gain_of
-from fallow.runs import Sampler, arms_between, counts_until, log_spaced_rounds
+from fallow.recording import Record, log_spaced_rounds
 from fallow.text import counted
 from fallow.trajectory_file import decode_names, encode_names, read_arrays, write_arrays
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 Rounds = int | Sequence[int] | IntArray
 
-MOST_ROUNDS = 10**8
-"""Most rounds whose arms are returned at once."""
-CHECKPOINTS = 60
-"""Most rounds at which a picture's curve has values."""
+MAX_WINDOW = 10**8
+"""Largest number of rounds whose arms are returned at once."""
+CURVE_ROUNDS = 60
+"""Largest number of rounds at which the curve of a figure has values."""
 
 
 class Trajectory(ABC):
@@ -77,9 +77,7 @@ class Trajectory(ABC):
         (array([0, 0, 0, 1, 0, 1]), array([4, 2]), 1000000)
         """
         until = self.horizon if at is None else at
-        until = checks.whole_number("at", until, minimum=0, maximum=self.horizon)
-        run = self._whole()
-        return counts_until(run.means, run.cycles, run.numbers, run.pulls, until)
+        return self._record().counts(checks.whole_number("at", until, 0, self.horizon))
 
     def arms(self, start: int = 0, stop: int | None = None) -> IntArray:
         """Return the arms pulled, counted from 0, from after round `start` to round `stop`.
@@ -88,21 +86,18 @@ class Trajectory(ABC):
         most 10^8 at once.
         """
         start, stop = self._window(start, stop)
-        run = self._whole()
-        return arms_between(run.cycles, run.numbers, run.pulls, start, stop)
+        return self._record().arms(start, stop)
 
     def rewards(self, start: int = 0, stop: int | None = None) -> FloatArray:
         """Return the rewards that were drawn, from after round `start` to round `stop`.
 
-        `simulate` keeps them with `keep_rewards=True`. Otherwise it draws the rewards of a block
-        added up, and nobody ever knows those of single rounds.
+        `simulate` keeps them with `keep_rewards=True`. Otherwise it draws only the sum of the
+        rewards of a block, and those of single rounds are never known.
         """
         start, stop = self._window(start, stop)
-        drawn = self._whole().drawn
+        drawn = self._record().drawn
         if not len(drawn):
-            raise InputError(
-                "rewards", "must have been kept to be told", "none; simulate with keep_rewards=True"
-            )
+            raise InputError("rewards", "were not kept; simulate with keep_rewards=True")
         return drawn[start:stop]
 
     def regret(
@@ -113,7 +108,7 @@ class Trajectory(ABC):
     ) -> FloatArray:
         """Return what a reference earns by these rounds beyond the run, plus the cost of switches.
 
-        A plan is taken to earn t times its gain by round t, as if it had been played for ever. A
+        A plan is taken to earn t times its gain by round t, as if it had been played forever. A
         trajectory is taken at what it earned itself. It starts rested, as the run does, and at
         round t may be in the middle of its cycle. So regret against the trajectory of ghost is the
         paper's G_t(ghost) - G_t(pi), and differs from regret against the plan by no more than a
@@ -139,7 +134,7 @@ class Trajectory(ABC):
         >>> best = simulate(instance, Follow(ghost(instance)), horizon=1000, seed=0)
         >>> run = simulate(instance, RankingUCB(instance.order), horizon=1000, seed=0)
         >>> lead = run.regret(best) - run.regret(ghost(instance))
-        >>> round(float(lead), 6)  # its first pull is rested, and earns 1 in place of 0.7
+        >>> round(float(lead), 6)  # its first pull is rested, and earns 1 instead of 0.7
         0.3
         """
         rounds = self._check_rounds(at)
@@ -166,7 +161,7 @@ class Trajectory(ABC):
         Raises
         ------
         InputError
-            If the file is no trajectory's; the error names the array, the rule and the value.
+            If the file is not a trajectory's; the error names the array, the rule and the value.
         """
         arrays = read_arrays(Path(path))
         if "means" not in arrays:
@@ -174,14 +169,9 @@ class Trajectory(ABC):
                 arrays["rounds"], arrays["rewards"], arrays["switches"], int(arrays["played"])
             )
         cycles = Cycles(arrays["arms"], arrays["starts"])
-        return RunTrajectory(
-            arrays["means"],
-            decode_names(arrays["names"]),
-            cycles,
-            arrays["numbers"],
-            arrays["pulls"],
-            arrays["drawn"],
-        )
+        means, numbers, pulls = arrays["means"], arrays["numbers"], arrays["pulls"]
+        record = Record(means, cycles, numbers, pulls, arrays["drawn"])
+        return RunTrajectory(decode_names(arrays["names"]), record)
 
     def plot(self) -> Figure:
         """Draw the average reward up to each round, and what was pulled first and last.
@@ -195,27 +185,19 @@ class Trajectory(ABC):
         >>> len(run.plot().axes)  # the curve, the first rounds, the last ones
         3
         """
-        from fallow.drawing.arms import MOST_ROUNDS, run_figure
-
         rounds = self._checkpoints()
         rounds = rounds[rounds > 0]
         if not len(rounds):
             raise InputError("a trajectory", "must have totals after round 0 to be drawn", "none")
-        averages = self.expected_reward(rounds) / rounds
-        if not isinstance(self, RunTrajectory):
-            return run_figure(rounds, averages, (), (), ())
-        most = min(MOST_ROUNDS, self.horizon)
-        first, last = self.arms(0, most), self.arms(max(most, self.horizon - most))
-        return run_figure(rounds, averages, self.names, first, last)
+        return self._figure(rounds, self.expected_reward(rounds) / rounds)
 
     def __repr__(self) -> str:
         return f"Trajectory({self._in_words()})"
 
     def _repr_html_(self) -> str:
-        from fallow.drawing.html import count_bars, snippet
+        from fallow.drawing.html import snippet
 
-        pulls = count_bars(self.names, self.counts()) if isinstance(self, RunTrajectory) else ""
-        return snippet("Trajectory", self._in_words(), pulls)
+        return snippet("Trajectory", self._in_words(), self._bars())
 
     def _in_words(self) -> str:
         last = self._checkpoints()[-1]
@@ -228,7 +210,7 @@ class Trajectory(ABC):
         start = checks.whole_number("start", start, 0, self.horizon)
         stop = self.horizon if stop is None else stop
         stop = checks.whole_number("stop", stop, start, self.horizon)
-        checks.at_most("stop - start", stop - start, MOST_ROUNDS)
+        checks.at_most("stop - start", stop - start, MAX_WINDOW)
         return start, stop
 
     def _check_rounds(self, at: Rounds | None) -> IntArray:
@@ -244,14 +226,26 @@ class Trajectory(ABC):
         """Return some rounds at which totals are known."""
 
     @abstractmethod
-    def _whole(self) -> RunTrajectory:
-        """Return all that was played, or say that only totals were kept."""
+    def _record(self) -> Record:
+        """Return all that was played; an InputError if only totals were kept."""
 
     @abstractmethod
-    def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]: ...
+    def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return expected reward and switches up to each of these rounds."""
+
+    def _figure(self, rounds: IntArray, averages: FloatArray) -> Figure:
+        """Draw these averages, and the pulls where they are known."""
+        from fallow.drawing.arms import run_figure
+
+        return run_figure(rounds, averages, (), (), ())
+
+    def _bars(self) -> str:
+        """Return the number of pulls of each arm as bars of HTML, where it is known."""
+        return ""
 
     @abstractmethod
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]: ...
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what is saved, by the names of `trajectory_file`."""
 
 
 def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatArray:
@@ -268,44 +262,46 @@ def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatA
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunTrajectory(Trajectory):
-    """All that was played, run-length coded: `pulls[r]` pulls of the cycle with `numbers[r]`.
+    """A trajectory that knows every pull."""
 
-    `drawn` are the rewards of all rounds if they were kept, else it is empty.
-    """
-
-    means: FloatArray
     names: tuple[str, ...]
-    cycles: Cycles
-    numbers: Int32Array
-    pulls: IntArray
-    drawn: FloatArray
+    record: Record
 
     @property
     def horizon(self) -> int:
         """Rounds played."""
-        return int(self.pulls.sum())
+        return int(self.record.pulls.sum())
 
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
-        checkpoints, places = np.unique(rounds, return_inverse=True)
-        sampler = Sampler(self.means, checkpoints)
-        sampler.enter(self.cycles, self.numbers, self.pulls)
-        return sampler.rewards[places], sampler.switches[places]
+        return self.record.totals(rounds)
+
+    def _figure(self, rounds: IntArray, averages: FloatArray) -> Figure:
+        from fallow.drawing.arms import MOST_ROUNDS, run_figure
+
+        most = min(MOST_ROUNDS, self.horizon)
+        first, last = self.arms(0, most), self.arms(max(most, self.horizon - most))
+        return run_figure(rounds, averages, self.names, first, last)
+
+    def _bars(self) -> str:
+        from fallow.drawing.html import count_bars
+
+        return count_bars(self.names, self.counts())
 
     def _checkpoints(self) -> IntArray:
-        return log_spaced_rounds(self.horizon, CHECKPOINTS)
+        return log_spaced_rounds(self.horizon, CURVE_ROUNDS)
 
-    def _whole(self) -> RunTrajectory:
-        return self
+    def _record(self) -> Record:
+        return self.record
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
-            "means": self.means,
+            "means": self.record.means,
             "names": encode_names(self.names),
-            "arms": self.cycles.arms,
-            "starts": self.cycles.starts,
-            "numbers": self.numbers,
-            "pulls": self.pulls,
-            "drawn": self.drawn,
+            "arms": self.record.cycles.arms,
+            "starts": self.record.cycles.starts,
+            "numbers": self.record.numbers,
+            "pulls": self.record.pulls,
+            "drawn": self.record.drawn,
         }
 
 
@@ -326,23 +322,23 @@ class SampledTrajectory(Trajectory):
     def _checkpoints(self) -> IntArray:
         return self.rounds
 
-    def _whole(self) -> RunTrajectory:
+    def _record(self) -> Record:
         raise InputError(
             "a trajectory",
-            "must be kept whole to tell pulls and rewards",
+            "must be kept whole for pulls and rewards to be known",
             "totals at checkpoints; simulate without checkpoints",
         )
 
     def _totals(self, rounds: IntArray) -> tuple[FloatArray, IntArray]:
-        places = np.minimum(np.searchsorted(self.rounds, rounds), len(self.rounds) - 1)
-        missing = np.atleast_1d(rounds)[np.atleast_1d(self.rounds[places] != rounds)]
+        indices = np.minimum(np.searchsorted(self.rounds, rounds), len(self.rounds) - 1)
+        missing = np.atleast_1d(rounds)[np.atleast_1d(self.rounds[indices] != rounds)]
         if missing.size:
             raise InputError(
                 "at",
                 "must be among the checkpoints of the simulation",
                 f"{missing[0]}; add it to them, or simulate without checkpoints",
             )
-        return self.reward_totals[places], self.switch_totals[places]
+        return self.reward_totals[indices], self.switch_totals[indices]
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {

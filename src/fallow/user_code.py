@@ -1,4 +1,4 @@
-"""Learners, families and rewards of users, named as `module:Name`: found, and sent to workers."""
+"""Learners, families and rewards of users, named as `module:Name`: loaded, and sent to workers."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def load(name: str, folder: Path) -> Any:
         hint = checks.suggestion(attribute, vars(module))
         raise InputError(f"module {module_name}", f"must define {attribute}", f"no such name{hint}")
     if not callable(getattr(module, attribute)):
-        found = checks.short(getattr(module, attribute))
-        raise InputError(name, "must be a class or a function", found)
+        value = checks.short(getattr(module, attribute))
+        raise InputError(name, "must be a class or a function", value)
     _loaded[name], _folders[name] = getattr(module, attribute), folder.resolve()
     return _loaded[name]
 
@@ -70,18 +70,18 @@ def find(name: str) -> Any:
 
 def digest(name: str) -> str:
     """Return a digest of the source of something loaded, and of all that it imports beside it."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for module, content in _sources_of(name).items():
-        found.update(f"{module} {len(content)}\n".encode() + content)
-    return found.hexdigest()[:12]
+        sha.update(f"{module} {len(content)}\n".encode() + content)
+    return sha.hexdigest()[:12]
 
 
 def sources() -> Sources:
     """Return the source of all that was loaded from users' folders, and of what that imports."""
-    found: dict[str, dict[str, bytes]] = {}
+    by_folder: dict[str, dict[str, bytes]] = {}
     for name, folder in _folders.items():
-        found.setdefault(str(folder), {}).update(_sources_of(name))
-    return found
+        by_folder.setdefault(str(folder), {}).update(_sources_of(name))
+    return by_folder
 
 
 def _sources_of(name: str) -> dict[str, bytes]:
@@ -99,17 +99,17 @@ def receive(sent: Sources) -> bool:
         return False
     _received[:] = [sent]
     for folder, files in sent.items():
-        place = Path(folder)
-        if any(not _is(place / name, content) for name, content in files.items()):
-            place = Path(tempfile.mkdtemp(prefix="fallow-"))
-            atexit.register(rmtree, place, ignore_errors=True)
+        local = Path(folder)
+        if any(not _is(local / name, content) for name, content in files.items()):
+            local = Path(tempfile.mkdtemp(prefix="fallow-"))
+            atexit.register(rmtree, local, ignore_errors=True)
             for name, content in files.items():
-                (place / name).parent.mkdir(parents=True, exist_ok=True)
-                (place / name).write_bytes(content)
+                (local / name).parent.mkdir(parents=True, exist_ok=True)
+                (local / name).write_bytes(content)
         for name in files:
             module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             sys.modules.pop(module, None)  # another version may have been here before
-        sys.path.insert(0, str(place))
+        sys.path.insert(0, str(local))
     invalidate_caches()
     return True
 
@@ -117,10 +117,10 @@ def receive(sent: Sources) -> bool:
 def describe_error(error: BaseException) -> str:
     """Return an error in one line, with the line of the user's own code that it came from."""
     message = str(error).partition("\n")[0]
-    places = [f"{file}, line {line}" for file, line in _own_lines(error)][-1:]
+    lines = [f"{file}, line {line}" for file, line in _own_lines(error)][-1:]
     if isinstance(error, SyntaxError):
-        message, places = error.msg, [f"{error.filename}, line {error.lineno}"]
-    notes = "".join(f" ({note})" for note in (*places, *getattr(error, "__notes__", ())))
+        message, lines = error.msg, [f"{error.filename}, line {error.lineno}"]
+    notes = "".join(f" ({note})" for note in (*lines, *getattr(error, "__notes__", ())))
     return f"{type(error).__name__}: {message}{notes}" if message else type(error).__name__ + notes
 
 
@@ -131,7 +131,7 @@ def is_from_user_code(error: BaseException) -> bool:
 
 
 def _own_lines(error: BaseException) -> Iterator[tuple[str, int | None]]:
-    """Return the places in the traceback that are not in this package or in a library."""
+    """Return the lines in the traceback that are not in this package or in a library."""
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith("<") and not LIBRARIES & set(Path(frame.filename).parents):
             yield frame.filename, frame.lineno
@@ -147,18 +147,18 @@ def _contents(files: Mapping[str, Path]) -> dict[Path, bytes]:
 
 def _files(name: str, folder: Path) -> dict[str, Path]:
     """Return a module's file and those of all modules in the folder that it imports, by module."""
-    found: dict[str, Path] = {}
+    modules: dict[str, Path] = {}
     waiting = [name]
     while waiting:
         parts = waiting.pop().split(".")
         for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
-            place = folder / module.replace(".", "/")
-            files = (place.with_suffix(".py"), place / "__init__.py")
-            file = next((each for each in files if each.is_file()), None)
-            if file is not None and module not in found:
-                found[module] = file
+            path = folder / module.replace(".", "/")
+            files = (path.with_suffix(".py"), path / "__init__.py")
+            file = next(filter(Path.is_file, files), None)
+            if file is not None and module not in modules:
+                modules[module] = file
                 waiting += _imports(module, file)
-    return found
+    return modules
 
 
 def _imports(module: str, file: Path) -> Iterator[str]:
@@ -170,11 +170,11 @@ def _imports(module: str, file: Path) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (f"{base}.{each.name}".lstrip(".") for each in node.names)
+            yield from (f"{base}.{alias.name}".lstrip(".") for alias in node.names)
 
 
 def _import(name: str, folder: Path) -> ModuleType:
@@ -182,7 +182,7 @@ def _import(name: str, folder: Path) -> ModuleType:
         sys.path.insert(0, str(folder))  # for good, as Python does with a script's folder
     files = _files(name, folder)
     if any(_read.get(file, content) != content for file, content in _contents(files).items()):
-        for module_name in files:  # they have changed since, so they are imported anew
+        for module_name in files:  # they have changed since, so they are imported again
             sys.modules.pop(module_name, None)
         invalidate_caches()
     try:

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from fallow.studies.fields import spec_of
 from fallow.studies.read import load_spec
-from fallow.studies.spec import Spec
 from fuzzing.documents import broken, write_toml
 
 EXPERIMENTS = Path(__file__).parents[2] / "reproduction" / "experiments"
@@ -105,7 +105,7 @@ def case(generator: Random, folder: Path) -> str:
         spec = load_spec(path)
     except (ValueError, OSError):
         return "refused"
-    assert Spec.from_values(json.loads(json.dumps(spec.values()))) == spec
+    assert spec_of(json.loads(json.dumps(spec.values()))) == spec
     here = spec.at(spec.points[0])
     if here.horizon <= 200 and here.drift <= 5 and here.first_instance().means.size <= 200:
         here.study().play(0)

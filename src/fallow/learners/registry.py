@@ -243,10 +243,6 @@ def learner_factory(
             argument: told.get(argument, TOLD[argument](instance, horizon, seed))
             for argument in wanted
         }
-        learner = make(**facts, **given)
-        for method in ("ask", "tell"):
-            if not callable(getattr(learner, method, None)):
-                raise InputError(name, f"must have a method {method}", f"{type(learner)}")
-        return learner
+        return make(**facts, **given)
 
     return build

@@ -49,7 +49,8 @@ def play_batch(study: Study, runs: range) -> Batch:
     that is missing.
     """
     start = time.perf_counter()
-    played, failures = [study.nothing()], []
+    nothing = Result.empty(tuple(study.learners), study.rounds, study.references)
+    played, failures = [nothing], []
     for run in runs:
         try:
             played.append(study.play(run))
@@ -118,11 +119,11 @@ def play_packed(packed: Packed, runs: range) -> Batch:
     return play_batch(_unpack(packed.study), runs)
 
 
-def check_version(wanted: str, found: str, where: str) -> None:
+def check_version(wanted: str, installed: str, where: str) -> None:
     """Refuse a worker that would compute something else."""
-    if found != wanted:
+    if installed != wanted:
         raise InputError(
             "workers",
             f"must have fallow {wanted}, as here",
-            f"{found} on {where}; install the same version everywhere",
+            f"{installed} on {where}; install the same version everywhere",
         )

@@ -80,39 +80,39 @@ def _over_rounds(spec: Spec, curves: Sequence[Curve]) -> Panel:
         curves[0].rounds,
         {curve.learner: getattr(curve, spec.measure) for curve in curves},
         [
-            Mark(each.learner, each.round, each.value, each.low, each.high)
-            for each in published
-            if each.switching_cost == cost
+            Mark(value.learner, value.round, value.value, value.low, value.high)
+            for value in published
+            if value.switching_cost == cost
         ],
         ends,
-        _say_dotted("ranking ends", ends, ",.0f"),
+        _dotted_note("ranking ends", ends, ",.0f"),
     )
 
 
 def _at_the_end(
-    spec: Spec, title: str, curves: Sequence[Curve], place: Callable[[Curve], float]
+    spec: Spec, title: str, curves: Sequence[Curve], position: Callable[[Curve], float]
 ) -> Panel:
-    """Return what each learner came to at the horizon, by the place of its curves on the axis.
+    """Return what each learner came to at the horizon, by the position of its curves on the axis.
 
     Where the first two learners come to the same is pointed out.
     """
-    ordered = sorted(curves, key=place)
+    ordered = sorted(curves, key=position)
     finals = {}
     for learner in spec.learners:
         ends = [getattr(curve, spec.measure) for curve in ordered if curve.learner == learner]
         means, half_widths = ([part[-1] for part in parts] for parts in zip(*ends, strict=True))
         finals[learner] = Estimate(np.array(means), np.array(half_widths))
-    axis = np.unique([place(curve) for curve in ordered])
+    axis = np.unique([position(curve) for curve in ordered])
     first, second, *_ = [final.mean for final in finals.values()] * 2
     equal = crossings(axis, first - second)
-    note = _say_dotted(" and ".join([*finals][:2]) + " equal", equal, ".2g")
+    note = _dotted_note(" and ".join([*finals][:2]) + " equal", equal, ".2g")
     return Panel(title, axis, finals, verticals=equal, note=note)
 
 
-def _say_dotted(what: str, places: Sequence[float], form: str) -> str:
-    """Say what the dotted lines of a panel point out."""
-    numbers = ", ".join(f"{place:{form}}" for place in places)
-    return f"dotted: {what} at {numbers}" if places else ""
+def _dotted_note(what: str, positions: Sequence[float], form: str) -> str:
+    """Return the note that explains the dotted lines of a panel."""
+    numbers = ", ".join(f"{position:{form}}" for position in positions)
+    return f"dotted: {what} at {numbers}" if positions else ""
 
 
 def crossings(axis: FloatArray, difference: FloatArray) -> list[float]:
@@ -124,12 +124,12 @@ def crossings(axis: FloatArray, difference: FloatArray) -> list[float]:
     [1.5]
     """
     signs = np.sign(difference)
-    for place in range(1, len(signs)):  # a zero takes the sign before it, so that it counts once
-        signs[place] = signs[place] or signs[place - 1]
-    places = np.flatnonzero(signs[:-1] * signs[1:] < 0)
-    steps = difference[places] / (difference[places] - difference[places + 1])
-    found: list[float] = (axis[places] + steps * np.diff(axis)[places]).tolist()
-    return found
+    for index in range(1, len(signs)):  # a zero takes the sign before it, so that it counts once
+        signs[index] = signs[index] or signs[index - 1]
+    before = np.flatnonzero(signs[:-1] * signs[1:] < 0)
+    steps = difference[before] / (difference[before] - difference[before + 1])
+    zeros: list[float] = (axis[before] + steps * np.diff(axis)[before]).tolist()
+    return zeros
 
 
 def _sweep_title(spec: Spec, point: float | None) -> str:

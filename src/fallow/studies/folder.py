@@ -22,43 +22,49 @@ from fallow.extras import needed_by
 from fallow.files import read_whole, remove_unfinished, set_aside, write_whole
 from fallow.source import code_version
 from fallow.studies.batch import Batch
-from fallow.studies.manifest import Manifest, pack_manifest, parse_manifest
+from fallow.studies.formats import (
+    Manifest,
+    pack_manifest,
+    pack_rows,
+    pack_tally,
+    parse_manifest,
+    parse_rows,
+    parse_tally,
+)
 from fallow.studies.result import Result
-from fallow.studies.rows_file import pack_rows, parse_rows
 from fallow.studies.spec import Spec
 from fallow.studies.tally import BESIDE_REGRET, Tally
-from fallow.studies.tally_file import pack_tally, parse_tally
 
 with needed_by("a folder of results"):
     from filelock import FileLock, Timeout
 
 MANIFEST = "manifest.json"
-RUNS_A_FILE = 10
-"""Least number of runs in a file of rows: what is done again at most after a crash."""
-FILES = 1000
-"""Most files of rows at one point of a sweep."""
+MIN_FILE_RUNS = 10
+"""Smallest number of runs in a file of rows: at most these are played again after a crash."""
+MAX_ROW_FILES = 1000
+"""Largest number of files of rows at one point of a sweep."""
 
 
 @dataclass(frozen=True)
 class Piece:
     """The runs at one point of the sweep whose rows are in one file."""
 
-    place: int
+    index: int
     point: float | None
     runs: range
 
     @property
     def stem(self) -> str:
         """How the name of its file begins; the digest of the file follows."""
-        return f"rows-{self.place:03}-{self.runs.start:07}"
+        return f"rows-{self.index:03}-{self.runs.start:07}"
 
 
 def pieces(spec: Spec) -> Iterator[Piece]:
-    """Return the pieces whose rows are in a file each; the spec alone decides which."""
-    size = max(RUNS_A_FILE, math.ceil(spec.runs / FILES))
-    for place, point in enumerate(spec.points):
+    """Yield the pieces, whose rows are in one file each; they depend on the spec alone."""
+    size = max(MIN_FILE_RUNS, math.ceil(spec.runs / MAX_ROW_FILES))
+    for index, point in enumerate(spec.points):
         for first in range(0, spec.runs, size):
-            yield Piece(place, point, range(first, min(first + size, spec.runs)))
+            yield Piece(index, point, range(first, min(first + size, spec.runs)))
 
 
 @dataclass(frozen=True)
@@ -69,33 +75,33 @@ class Folder:
     spec: Spec
     version: str
 
-    def tally_path(self, place: int) -> Path:
+    def tally_path(self, index: int) -> Path:
         """Return where the tally of a point is."""
-        return self.path / f"tally-{place:03}.bin"
+        return self.path / f"tally-{index:03}.bin"
 
-    def write_tally(self, place: int, tally: Tally) -> None:
+    def write_tally(self, index: int, tally: Tally) -> None:
         """Write the tally of a point."""
-        write_whole(self.tally_path(place), pack_tally(tally, self._owner(place)))
+        write_whole(self.tally_path(index), pack_tally(tally, self._owner(index)))
 
-    def read_tally(self, place: int) -> Tally:
+    def read_tally(self, index: int) -> Tally:
         """Return the tally of a point, an empty one if there is none; an InputError if damaged."""
-        path = self.tally_path(place)
+        path = self.tally_path(index)
         if not os.path.lexists(path):
             return Tally()
-        rounds = self.spec.at(self.spec.points[place]).rounds()
+        rounds = self.spec.at(self.spec.points[index]).rounds()
         measures = len(self.spec.switching_costs) + len(BESIDE_REGRET)
         shape = measures, len(self.spec.learners), len(rounds)
         with _reading(path, "a tally"):
-            return parse_tally(read_whole(path), self._owner(place), shape, self.spec.runs)
+            return parse_tally(read_whole(path), self._owner(index), shape, self.spec.runs)
 
     def stray_tallies(self) -> Iterator[Path]:
         """Return tallies of no point of the sweep."""
-        expected = {self.tally_path(place) for place in range(len(self.spec.points))}
+        expected = {self.tally_path(index) for index in range(len(self.spec.points))}
         yield from sorted(set(self.path.glob("tally-*.bin")) - expected)
 
     def write_rows(self, piece: Piece, batch: Batch) -> None:
         """Write the rows of a piece; the name tells the digest, so that damage is noticed."""
-        content = pack_rows(batch, piece.point, self._owner(piece.place))
+        content = pack_rows(batch, piece.point, self._owner(piece.index))
         write_whole(self.path / f"{piece.stem}-{_digest(content)}.parquet", content)
 
     def row_files(self) -> list[Path]:
@@ -112,16 +118,16 @@ class Folder:
             content = read_whole(path)
             if digest != _digest(content):
                 raise InputError("digest in the name", "must fit the content", "a damaged file")
-            owner = self._owner(piece.place)
+            owner = self._owner(piece.index)
             return piece, parse_rows(content, self.spec, piece.point, piece.runs, owner)
 
     @cached_property
     def _pieces(self) -> dict[str, Piece]:
         return {piece.stem: piece for piece in pieces(self.spec)}
 
-    def _owner(self, place: int) -> dict[str, Any]:
+    def _owner(self, index: int) -> dict[str, Any]:
         """Return what every file at a point says of itself."""
-        return {"spec": self._digest, "version": self.version, "point": place}
+        return {"spec": self._digest, "version": self.version, "point": index}
 
     @cached_property
     def _digest(self) -> str:
@@ -189,16 +195,16 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
     """
     path = folder / MANIFEST
     manifest = Manifest(spec, code_version(), datetime.now(UTC).isoformat(timespec="seconds"))
-    found = None
+    before = None
     if os.path.lexists(path):
         try:
-            found = read_manifest(folder)
+            before = read_manifest(folder)
         except InputError as error:
             damaged(f"{error}; kept as {set_aside(path).name}, and written anew")
-    if found is not None:
+    if before is not None:
         for key, rule, wanted, got in (
-            ("hash", "of this spec", spec.digest(), found.spec.digest()),
-            ("version", "of this version of fallow", manifest.version, found.version),
+            ("hash", "of this spec", spec.digest(), before.spec.digest()),
+            ("version", "of this version of fallow", manifest.version, before.version),
         ):
             if got != wanted:
                 raise InputError(
@@ -206,8 +212,8 @@ def _write_manifest(folder: Path, spec: Spec, damaged: Callable[[str], None]) ->
                     f"must hold runs {rule}, {key} {wanted}",
                     f"{key} {got}; use another folder, or remove this one",
                 )
-        manifest = manifest._replace(started=found.started)
-    if found is None or pack_manifest(found) != pack_manifest(manifest):
+        manifest = manifest._replace(started=before.started)
+    if before is None or pack_manifest(before) != pack_manifest(manifest):
         write_whole(path, pack_manifest(manifest))
 
 
@@ -235,16 +241,16 @@ def read_tallies(path: Path) -> tuple[Spec, list[Tally]]:
     """Return the spec of a folder, and the tally of each point of its sweep."""
     folder = _open(path)
     spec, tallies = folder.spec, []
-    for place in range(len(spec.points)):
+    for index in range(len(spec.points)):
         try:
-            tally = folder.read_tally(place)
+            tally = folder.read_tally(index)
         except InputError as error:
             raise error.with_advice("start `fallow run` again, which repairs it") from None
         if tally.stop < spec.runs:
             raise InputError(
                 f"{path}",
                 f"must hold all {spec.runs} runs",
-                f"{tally.stop} at point {place + 1} of {len(spec.points)}; start `fallow run` "
+                f"{tally.stop} at point {index + 1} of {len(spec.points)}; start `fallow run` "
                 "again, which goes on from there",
             )
         if tally.failed == spec.runs:
@@ -271,5 +277,5 @@ def read_results(path: Path) -> tuple[Spec, list[Result]]:
             raise InputError(
                 f"{path}", "must hold rows", f"no {piece.stem}; start `fallow run --rows`"
             )
-        results[piece.place].append(parts[piece])
-    return folder.spec, [Result.merge(each) for each in results]
+        results[piece.index].append(parts[piece])
+    return folder.spec, [Result.merge(at_point) for at_point in results]

@@ -1,8 +1,9 @@
-"""Reading experiments from TOML files; whatever can be wrong in one is found here."""
+"""Reading experiments from TOML files; an error names the key, the rule, the value and the line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -10,28 +11,21 @@ from typing import Any
 from fallow import catalog, checks, user_code
 from fallow.errors import InputError
 from fallow.instance import Instance
-from fallow.learners.registry import (
-    INNER,
-    LEARNERS,
-    free_parameters,
-    inner_learners,
+from fallow.learners.registry import INNER, LEARNERS, free_parameters, inner_learners, knowledge
+from fallow.rewards import CONCENTRATION, NAMES, find_rewards, try_rewards
+from fallow.simulation import check_learner
+from fallow.studies.fields import (
+    MAX_DELAY,
+    PUBLISHED,
+    RULES,
+    check_checkpoints,
+    check_kind,
+    check_published,
+    one_of,
 )
-from fallow.rewards import CONCENTRATION, NAMES, check_concentration, find_rewards, try_rewards
-from fallow.simulation import checked_horizon
-from fallow.studies.fit import check_fit
-from fallow.studies.spec import MEASURES, LearnerSpec, Published, Spec
-from fallow.studies.study import MAX_CHECKPOINTS, check_no_rules
-from fallow.studies.toml_reader import REQUIRED, Table
-
-KINDS = ("rounds", "sweep", "costs")
-MAX_RUNS = 10**9
-MAX_LEARNERS = 100
-MAX_POINTS = 1_000
-"""Most values of a sweep."""
-MAX_COSTS = 100
-"""Most switching costs."""
-MAX_PHASES = 10_000
-"""Most phases of a drift; the instances of all of them are in memory together."""
+from fallow.studies.spec import LearnerSpec, Published, Spec
+from fallow.studies.study import check_no_rules
+from fallow.toml import REQUIRED, Key, Table
 
 
 def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
@@ -60,53 +54,56 @@ def load_spec(path: str | Path, allow_imports: bool = False) -> Spec:
 
 
 def _read(name: str, table: Table, allow_imports: bool) -> Spec:
-    figure = table.table("figure", {})
     find_name = _name_reader(table.file.parent, allow_imports)
+    figure = table.table("figure", {})
     learner_tables = _learner_tables(table)
     learners = _read_learners(learner_tables, find_name)
     source = _read_source(table.table("instance"), find_name)
     sweep = _read_sweep(table.table("sweep", {}), source)
-    longest: Any = REQUIRED
-    if sweep is not None and sweep[0] == "horizon":
-        longest = max(sweep[1])
-        if "horizon" in table.values:
-            raise table.mistake(
-                InputError("horizon", "must not be given beside sweep.horizon"), "horizon"
-            )
     rewards = table.take("rewards", lambda key, value: _rewards(key, value, find_name), "bernoulli")
-    checkpoints: int | tuple[int, ...] = 50
+
+    def take(key: str, default: Any, table: Table = table) -> Any:
+        return table.take(key, RULES[key], default)
+
     spec = Spec(
         name=name,
-        section=table.take("section", checks.text, "Experiments"),
-        title=table.take("title", checks.text, name),
-        caption=table.take("caption", checks.text, ""),
+        section=take("section", "Experiments"),
+        title=take("title", name),
+        caption=take("caption", ""),
         source=source,
         learners=learners,
-        horizon=table.take("horizon", checked_horizon, longest),
-        runs=table.take("runs", lambda key, value: checks.whole_number(key, value, 1, MAX_RUNS)),
-        seed=table.take("seed", checks.seed),
+        horizon=take("horizon", _longest(table, sweep)),
+        runs=take("runs", REQUIRED),
+        seed=take("seed", REQUIRED),
         rewards=rewards,
         concentration=table.take(
             "concentration", lambda key, value: _concentration(key, value, rewards), CONCENTRATION
         ),
         told=_read_told(table.table("told", {})),
         drift=table.take("drift", lambda key, value: _drift(key, value, source), 1),
-        checkpoints=table.take("checkpoints", _checkpoints, checkpoints),
+        checkpoints=take("checkpoints", 50),
         sweep=sweep,
-        switching_costs=table.take("switching_costs", _costs, (0.0,)),
-        kind=figure.take("kind", _one_of(KINDS), "rounds"),
-        axis=figure.take("axis", checks.text, ""),
-        measure=figure.take("measure", _one_of(tuple(MEASURES)), "regret"),
-        published=tuple(_read_published(each, learners) for each in table.tables("published")),
+        switching_costs=take("switching_costs", (0.0,)),
+        kind=take("kind", "rounds", figure),
+        axis=take("axis", "", figure),
+        measure=take("measure", "regret", figure),
+        published=tuple(map(_read_published, table.tables("published"))),
         code={name: user_code.digest(name) for name in _user_names(source, learners, rewards)},
     )
     figure.end()
-    if spec.kind == "sweep" and sweep is None:
-        raise figure.mistake(
-            InputError("figure.kind", "must not be 'sweep' without a table [sweep]"), "kind"
-        )
-    check_fit(spec, table, learner_tables)
+    _check_fit(spec, table, learner_tables)
     return spec
+
+
+def _longest(table: Table, sweep: tuple[str, tuple[float, ...]] | None) -> Any:
+    """Return the horizon where the file gives none: the largest of a sweep of horizons."""
+    if sweep is None or sweep[0] != "horizon":
+        return REQUIRED
+    if "horizon" in table.values:
+        raise table.mistake(
+            InputError("horizon", "must not be given beside sweep.horizon"), "horizon"
+        )
+    return max(sweep[1])
 
 
 NameReader = Callable[[str, Any, Sequence[str]], str]
@@ -117,7 +114,7 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
 
     def read(key: str, value: Any, known: Sequence[str]) -> str:
         if not isinstance(value, str) or not user_code.is_user_code(value):
-            return _one_of(known)(key, value)
+            return str(one_of(known)(key, value))
         if not allow_imports:
             raise InputError(
                 key,
@@ -133,7 +130,7 @@ def _name_reader(folder: Path, allow_imports: bool) -> NameReader:
 def _user_names(
     source: Mapping[str, Any], learners: Mapping[str, LearnerSpec], rewards: str
 ) -> list[str]:
-    of_learners = (name for each in learners.values() for name in each.names)
+    of_learners = (name for learner in learners.values() for name in learner.names)
     names = [source.get("catalog", ""), *of_learners, rewards]
     return sorted(filter(user_code.is_user_code, set(names)))
 
@@ -177,49 +174,43 @@ def _load_tables(folder: Path, key: str, value: Any) -> list[Table]:
 
 def _read_told(table: Table) -> dict[str, Any]:
     none: int | None = None
-    bound = table.take(
-        "max_delay",
-        lambda key, value: checks.whole_number(key, value, 1, checks.MAX_VALUES - 1),
-        none,
-    )
+    bound = table.take("max_delay", MAX_DELAY, none)
     table.end()
     return {} if bound is None else {"max_delay": bound}
 
 
 def _drift(key: str, value: Any, source: Mapping[str, Any]) -> int:
-    phases = checks.whole_number(key, value, minimum=2, maximum=MAX_PHASES)
+    phases: int = RULES["drift"](key, value)
     name = source.get("catalog")
     if name is None or "progress" not in signature(catalog.find_entry(name)).parameters:
-        found = "a file" if name is None else name
-        raise InputError(key, "must come with a catalog entry that has a progress", found)
+        given = "a file" if name is None else name
+        raise InputError(key, "must come with a catalog entry that has a progress", given)
     return phases
 
 
 def _read_learners(tables: Sequence[Table], find_name: NameReader) -> dict[str, LearnerSpec]:
-    learners: dict[str, LearnerSpec] = {}
+    values: dict[str, Any] = {}
     for table in tables:
         for name in table.values:
-            if name in learners:
+            if name in values:
                 rule = "must have different names in all files"
                 raise table.mistake(InputError("learners", rule, f"{name!r} twice"), name)
-            learners[name] = _read_learner(table.table(name), name, find_name)
-    if not learners:
-        raise tables[0].mistake(InputError("learners", "must hold at least one table", "none"))
-    if len(learners) > MAX_LEARNERS:
-        raise tables[-1].mistake(
-            InputError("learners", f"must be at most {MAX_LEARNERS}", f"{len(learners):,}")
-        )
+            values[name] = _read_learner(table.table(name), name, find_name)
+    try:
+        learners: dict[str, LearnerSpec] = RULES["learners"]("learners", values)
+    except InputError as error:
+        raise tables[-1].mistake(error) from None
     return learners
 
 
-def _read_learner(table: Table, name: str, find_name: NameReader) -> LearnerSpec:
+def _read_learner(table: Table, name: str, find_name: NameReader) -> dict[str, Any]:
     learner = table.take("learner", lambda key, value: find_name(key, value, list(LEARNERS)), name)
     if "learner" not in table.values and name not in LEARNERS:
         raise table.mistake(InputError(table.name("learner"), "must be given", "nothing"))
     parameters = table.take_given(free_parameters(learner))
     _load_inner(table, learner, find_name)
     table.end()
-    return LearnerSpec(learner, parameters)
+    return {"learner": learner, "parameters": parameters}
 
 
 def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:
@@ -234,16 +225,19 @@ def _load_inner(table: Table, learner: str, find_name: NameReader) -> None:
             raise table.mistake(error, parameter) from None
 
 
-def _read_published(table: Table, learners: Mapping[str, LearnerSpec]) -> Published:
-    value = table.take("value", checks.number)
+def _read_published(table: Table) -> Published:
+    def take(key: str, default: Any = REQUIRED) -> Any:
+        return table.take(key, PUBLISHED[key], default)
+
+    value = take("value")
     published = Published(
-        learner=table.take("learner", _one_of(tuple(learners))),
-        switching_cost=table.take("switching_cost", checks.not_negative, 0.0),
-        round=table.take("round", lambda key, value: checks.whole_number(key, value, minimum=1)),
+        learner=take("learner"),
+        switching_cost=take("switching_cost", 0.0),
+        round=take("round"),
         value=value,
-        low=table.take("low", checks.number, value),
-        high=table.take("high", checks.number, value),
-        note=table.take("note", checks.text, ""),
+        low=take("low", value),
+        high=take("high", value),
+        note=take("note", ""),
     )
     table.end()
     return published
@@ -263,28 +257,10 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
             raise table.mistake(InputError("sweep", rule, ", ".join(swept)), key)
     ((key, values),) = swept.items()
     try:
-        checks.numbers(f"sweep.{key}", values, dimensions=1)
-        checks.at_most(f"the number of values of sweep.{key}", len(values), MAX_POINTS)
-        for value in values:  # each stays as it is written: 0 does not become 0.0
-            checks.number(f"sweep.{key}", value)
-        if key == "horizon":
-            values = [checked_horizon("sweep.horizon", each) for each in values]
+        sweep: tuple[str, tuple[float, ...]] = RULES["sweep"]("sweep", [key, values])
     except InputError as error:
         raise table.mistake(error, key) from None
-    if len(set(values)) < len(values):
-        raise table.mistake(
-            InputError(f"sweep.{key}", "must be different values", checks.short(values)), key
-        )
-    return key, tuple(values)
-
-
-def _one_of(allowed: Sequence[str]) -> Callable[[str, object], str]:
-    def read(key: str, value: object) -> str:
-        name = checks.text(key, value)
-        checks.one_of(key, name, allowed)
-        return name
-
-    return read
+    return sweep
 
 
 def _rewards(key: str, value: object, find_name: NameReader) -> str:
@@ -297,20 +273,77 @@ def _rewards(key: str, value: object, find_name: NameReader) -> str:
 def _concentration(key: str, value: Any, rewards: str) -> float:
     if rewards != "beta":
         raise InputError(key, "must come with rewards = 'beta'", f"rewards = {rewards!r}")
-    return check_concentration(key, value)
+    concentration: float = RULES["concentration"](key, value)
+    return concentration
 
 
-def _checkpoints(key: str, value: Any) -> int | tuple[int, ...]:
-    if isinstance(value, list):
-        return tuple(checks.whole_numbers(key, value, minimum=0))
-    return checks.whole_number(key, value, minimum=1, maximum=MAX_CHECKPOINTS)
+def _check_fit(spec: Spec, table: Table, learner_tables: Sequence[Table]) -> None:
+    """Check a spec whose keys were read from these tables, each right on its own."""
+    with _mistakes_at(table, "figure"):
+        check_kind(spec)
+    homes = {name: home for home in learner_tables for name in home.values}
+    for point in spec.points:
+        _check_point(spec, spec.at(point), table, homes)
+    for index, published in enumerate(spec.published):
+        with _mistakes_at(table, "published", index):
+            check_published(spec, published)
 
 
-def _costs(key: str, value: Any) -> tuple[float, ...]:
-    if not isinstance(value, list) or not value:
-        raise InputError(key, "must be a list of numbers", checks.short(value))
-    checks.at_most(f"the number of {key}", len(value), MAX_COSTS)
-    costs = tuple(checks.not_negative(key, cost) for cost in value)
-    if len(set(costs)) < len(costs):
-        raise InputError(key, "must be different numbers", checks.short(value))
-    return costs
+def _check_point(spec: Spec, here: Spec, table: Table, homes: Mapping[str, Table]) -> None:
+    """Make instance and learners once at a point, so that a wrong parameter shows at once."""
+    swept = () if spec.sweep is None else ("sweep", spec.sweep[0])
+    with _mistakes_at(table, *(swept or ("instance",))):
+        instance = here.first_instance()
+    with _mistakes_at(table, *(swept if "horizon" in swept else ("horizon",))):
+        if here.horizon < here.drift:
+            rule = f"at least a round for each phase of drift, {here.drift:,}"
+            raise InputError("horizon", f"must be {rule}", f"{here.horizon:,}")
+    with _mistakes_at(table, "drift"):
+        most = checks.MAX_VALUES // instance.means.size
+        checks.at_most("drift", here.drift, most, "with instances of this size")
+    with _mistakes_at(table, "told", "max_delay"):
+        if here.told:
+            most = checks.MAX_VALUES // instance.arms - 1
+            checks.at_most("max_delay", here.told["max_delay"], most, "with this number of arms")
+    with _mistakes_at(table, "checkpoints"):
+        check_checkpoints(here)
+    for name, learner in spec.learners.items():
+        with _mistakes_at(homes[name], name):
+            make = here.factory(learner)
+            if _is_quick_to_make(learner):
+                check_learner(learner.learner, make(instance, 0))
+
+
+@contextmanager
+def _mistakes_at(table: Table, *path: Key) -> Iterator[None]:
+    """Raise errors, also those of users' own code, as mistakes at this key of the file."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if user_code.is_from_user_code(error):
+            rule = f"must not fail: {user_code.describe_error(error)}"
+            raise table.mistake(InputError(table.name(*path), rule), *path) from None
+        if not isinstance(error, InputError):
+            raise
+        raise _mistake_at(table, error, path) from None
+
+
+def _is_quick_to_make(learner: LearnerSpec) -> bool:
+    """Tell whether a learner is made without a plan of the instance."""
+    is_own = any(map(user_code.is_user_code, learner.names))
+    return is_own or "instance" not in knowledge(learner.learner, learner.parameters)
+
+
+def _mistake_at(table: Table, error: InputError, path: tuple[Key, ...]) -> InputError:
+    """Return the error at the key of its argument: on the path, in its table, or in its options.
+
+    Where there is none, it is an error of the table.
+    """
+    key = error.argument
+    inner = ((*path, key), (*path, "options", key))
+    keys = next((keys for keys in inner if table.holds(*keys)), path)
+    if key in path:
+        keys = path[: path.index(key) + 1]
+    elif keys == path:
+        return table.mistake(error.at(table.name(*path)), *path)
+    return table.mistake(InputError(table.name(*keys), error.rule, error.value), *keys)

@@ -48,16 +48,16 @@ def replicate(
         Number of runs, or the numbers of some of them, such as range(50, 60): run 50 is the same
         whichever others are asked for.
     workers
-        How many play at a time on this machine; by default one a core. Learners with a compiled
+        How many play at a time on this machine; by default one per core. Learners with a compiled
         loop are played by threads, all others by processes, which take a second to start and then
         wait a minute for the next study.
     cluster
-        In place of workers here, the address of a Dask scheduler (extra `cluster`), or local:4 to
+        Instead of workers here, the address of a Dask scheduler (extra `cluster`), or local:4 to
         start one with four processes.
     references
         By name, planners (or functions to a gain) to compare with; by default ghost.
     on_runs
-        Called with a number of runs whenever so many are done, for progress.
+        Called with the number of runs of each batch that is done, for progress.
 
     Examples
     --------

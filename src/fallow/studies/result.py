@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +82,8 @@ class Result:
         against = self._reference(reference, "ghost")
         regrets = estimate(self.regrets(against, switching_cost))
         curves = {
-            name: Estimate(regrets.mean[place], regrets.half_width[place])
-            for place, name in enumerate(self.learners)
+            name: Estimate(regrets.mean[index], regrets.half_width[index])
+            for index, name in enumerate(self.learners)
         }
         title = self._in_words() + (f", a switch costs {switching_cost:g}" * bool(switching_cost))
         panel = Panel("", self.rounds, curves)
@@ -101,8 +101,8 @@ class Result:
         forms = [".3f", *[""] * len(self.gains)]
         ends = [estimate(values) for values in columns.values()]
         rows = {
-            name: [f"{end.at(place):{form}}" for end, form in zip(ends, forms, strict=True)]
-            for place, name in enumerate(self.learners)
+            name: [f"{end.at(index):{form}}" for end, form in zip(ends, forms, strict=True)]
+            for index, name in enumerate(self.learners)
         }
         words = f"{self._in_words()}: means at the end, with 95 % intervals"
         return snippet("Result", words, number_table(["learner", *columns], rows))
@@ -118,7 +118,7 @@ class Result:
 
         The reference is ghost unless given, or the first one if ghost is not among them.
         """
-        return self.regrets(reference, switching_cost)[:, self._place(learner)]
+        return self.regrets(reference, switching_cost)[:, self._index(learner)]
 
     def regrets(self, reference: str | None = None, switching_cost: float = 0.0) -> FloatArray:
         """Return the regret of all learners, as in `regret`, by run, learner and round."""
@@ -140,7 +140,7 @@ class Result:
         >>> list(result.gains), result.share("pi_ucb").shape
         (['ghost'], (3, 34))
         """
-        return self.shares(reference)[:, self._place(learner)]
+        return self.shares(reference)[:, self._index(learner)]
 
     def shares(self, reference: str | None = None) -> FloatArray:
         """Return the shares of all learners, as in `share`, by run, learner and round."""
@@ -156,7 +156,7 @@ class Result:
         Taken run by run, so what both meet in a run does not widen the interval.
         """
         regrets = self.regrets(reference, switching_cost)
-        return estimate(regrets[:, self._place(learner)] - regrets[:, self._place(other)])
+        return estimate(regrets[:, self._index(learner)] - regrets[:, self._index(other)])
 
     def frame(self) -> DataFrame:
         """Return one row for each run, learner and round as a polars frame (extra `data`).
@@ -198,12 +198,12 @@ class Result:
         names = [
             checks.text("learner", name) for name in rows["learner"].unique(maintain_order=True)
         ]
-        places = rows["learner"].replace_strict({name: place for place, name in enumerate(names)})
-        rows = rows.with_columns(place=places).sort("run", "place", "round")
-        found = [_counts(rows, name) for name in ("run", "place", "round")]
-        runs, _, rounds = axes = [np.unique(each) for each in found]
-        every = [each.ravel() for each in np.meshgrid(*axes, indexing="ij")]
-        if not np.array_equal(found, every):
+        indices = rows["learner"].replace_strict({name: index for index, name in enumerate(names)})
+        rows = rows.with_columns(index=indices).sort("run", "index", "round")
+        keys = [_counts(rows, name) for name in ("run", "index", "round")]
+        runs, _, rounds = axes = [np.unique(column) for column in keys]
+        every = [column.ravel() for column in np.meshgrid(*axes, indexing="ij")]
+        if not np.array_equal(keys, every):
             raise InputError(
                 "rows",
                 f"must be one for each run, learner and round, {len(every[0]):,} in all",
@@ -225,6 +225,14 @@ class Result:
             _first("ranking_rounds", ranking),
             {name: _first(f"{name}_gain", values) for name, values in gains.items()},
         )
+
+    @classmethod
+    def empty(cls, learners: Sequence[str], rounds: IntArray, references: Iterable[str]) -> Result:
+        """Return the result of no runs."""
+        shape = (0, len(learners), len(rounds))
+        counts = np.zeros(shape, np.int64)
+        gains = {name: np.zeros(0) for name in references}
+        return cls(tuple(learners), (), rounds, np.zeros(shape), counts, counts[:, :, 0], gains)
 
     @classmethod
     def merge(cls, parts: Sequence[Result]) -> Result:
@@ -250,7 +258,7 @@ class Result:
             {name: np.concatenate([part.gains[name] for part in parts]) for name in first.gains},
         )
 
-    def _place(self, learner: str) -> int:
+    def _index(self, learner: str) -> int:
         checks.one_of("learner", learner, self.learners)
         return self.learners.index(learner)
 

@@ -1,4 +1,4 @@
-"""From a spec to a tally of its runs and, on request, their rows; what is there is kept."""
+"""From a spec to a tally of its runs and, on request, their rows; finished runs are reused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(
     """Run what is missing of a spec in a folder.
 
     The files depend on the spec alone: a run that was killed, and started again, leaves the same
-    files as one that was not, whoever the workers were.
+    files as one that was not, whichever workers played it.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class _Tallies:
         self.at: list[Tally] = []
         self._changed: set[int] = set()
         self._save_at = time.monotonic() + SAVE_SECONDS
-        for place in range(len(folder.spec.points)):
+        for index in range(len(folder.spec.points)):
             try:
-                self.at.append(folder.read_tally(place))
+                self.at.append(folder.read_tally(index))
             except InputError as error:
-                _set_aside(folder.tally_path(place), error, watcher)
+                _set_aside(folder.tally_path(index), error, watcher)
                 self.at.append(Tally())
         for path in folder.stray_tallies():
             wrong = InputError(str(path), "is not a tally of this study: its name is of no point")
@@ -113,12 +113,12 @@ class _Tallies:
     def __exit__(self, *_: object) -> None:
         self._save()
 
-    def add(self, place: int, batch: Batch) -> None:
+    def add(self, index: int, batch: Batch) -> None:
         """Take those runs of a batch that come next."""
-        before = self.at[place]
-        self.at[place] = before.add(batch, self.folder.spec.switching_costs)
-        if self.at[place] is not before:
-            self._changed.add(place)
+        before = self.at[index]
+        self.at[index] = before.add(batch, self.folder.spec.switching_costs)
+        if self.at[index] is not before:
+            self._changed.add(index)
 
     def save_now_and_then(self) -> None:
         """Save what has changed, unless that was done a moment ago."""
@@ -128,9 +128,9 @@ class _Tallies:
     def _save(self) -> None:
         start = time.monotonic()
         while self._changed:
-            place = min(self._changed)
-            self.folder.write_tally(place, self.at[place])
-            self._changed.remove(place)
+            index = min(self._changed)
+            self.folder.write_tally(index, self.at[index])
+            self._changed.remove(index)
         end = time.monotonic()
         self._save_at = end + max(SAVE_SECONDS, 20 * (end - start))
 
@@ -140,47 +140,47 @@ def _play_to_tallies(folder: Folder, workers: Workers, tallies: _Tallies, watche
     for point, tally in zip(spec.points, tallies.at, strict=True):
         watcher.found(Progress(point, len(tally), tally.failed, tally.failures))
         parts.append(Part(spec.at(point).study(), range(tally.stop, spec.runs)))
-    for place, batch in play_parts(parts, workers):
-        tallies.add(place, batch)
-        watcher.done(_progress(spec.points[place], batch))
+    for index, batch in play_parts(parts, workers):
+        tallies.add(index, batch)
+        watcher.done(_progress(spec.points[index], batch))
         tallies.save_now_and_then()
 
 
 def _play_to_rows(folder: Folder, workers: Workers, tallies: _Tallies, watcher: Watcher) -> None:
     spec = folder.spec
     studies = [spec.at(point).study() for point in spec.points]
-    found = _find_rows(folder, watcher)
-    missing = [piece for piece in pieces(spec) if piece not in found]
-    parts = [Part(studies[piece.place], piece.runs) for piece in missing]
+    whole_files = _find_rows(folder, watcher)
+    missing = [piece for piece in pieces(spec) if piece not in whole_files]
+    parts = [Part(studies[piece.index], piece.runs) for piece in missing]
     played = groupby(play_parts(parts, workers), key=itemgetter(0))
     for piece in pieces(spec):
-        if piece not in found:
+        if piece not in whole_files:
             _, batches = next(played)
             whole = Batch.merge([batch for _, batch in batches])
             folder.write_rows(piece, whole)
-            tallies.add(piece.place, whole)
+            tallies.add(piece.index, whole)
             watcher.done(_progress(piece.point, whole))
-        elif tallies.at[piece.place].stop < piece.runs.stop:
-            _, rows = folder.read_rows(found[piece])
-            tallies.add(piece.place, rows)
+        elif tallies.at[piece.index].stop < piece.runs.stop:
+            _, rows = folder.read_rows(whole_files[piece])
+            tallies.add(piece.index, rows)
         tallies.save_now_and_then()
 
 
 def _find_rows(folder: Folder, watcher: Watcher) -> dict[Piece, Path]:
     """Return the files of rows that are whole, by their runs; all others are set aside."""
-    found: dict[Piece, Path] = {}
+    whole_files: dict[Piece, Path] = {}
     for path in folder.row_files():
         try:
             piece, rows = folder.read_rows(path)
-            if piece in found:
-                rule = f"is one of two files of its runs: {found[piece].name} too"
+            if piece in whole_files:
+                rule = f"is one of two files of its runs: {whole_files[piece].name} too"
                 raise InputError(str(path), rule)
         except InputError as error:
             _set_aside(path, error, watcher)
         else:
-            found[piece] = path
+            whole_files[piece] = path
             watcher.found(_progress(piece.point, rows))
-    return found
+    return whole_files
 
 
 def _progress(point: float | None, batch: Batch) -> Progress:

@@ -83,7 +83,7 @@ class Spec:
     source
         A catalog name, or a user's function as module:name, with its parameters under "catalog",
         "parameters", or a table of means under "means". A random catalog entry without a seed is a
-        family, drawn anew in each run.
+        family, drawn again in each run.
     learners
         By the name they have in the figure.
     horizon, runs, seed, concentration
@@ -91,7 +91,7 @@ class Spec:
     rewards
         Their name as there, or a user's function as module:name.
     told
-        Overrides the instance's facts that learners are told, such as a bound on the delays.
+        Overrides facts of the instance that learners are given, such as a bound on the delays.
     drift
         Number of phases in which the catalog entry's `progress` goes from 0 to 1; 1 without drift.
     checkpoints
@@ -159,7 +159,7 @@ class Spec:
         sources = [self._phase(number) for number in range(self.drift)]
 
         def phases(seed: int) -> list[Instance]:
-            return [each if isinstance(each, Instance) else each(seed) for each in sources]
+            return [source if isinstance(source, Instance) else source(seed) for source in sources]
 
         return phases
 
@@ -204,22 +204,6 @@ class Spec:
     def values(self) -> dict[str, Any]:
         """Return all of the spec as plain JSON values."""
         return asdict(self)
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> Spec:
-        """Return the spec whose values these are."""
-        learners = {name: LearnerSpec(**each) for name, each in values["learners"].items()}
-        sweep, checkpoints = values["sweep"], values["checkpoints"]
-        return cls(
-            **{
-                **values,
-                "learners": learners,
-                "checkpoints": checkpoints if isinstance(checkpoints, int) else tuple(checkpoints),
-                "sweep": None if sweep is None else (sweep[0], tuple(sweep[1])),
-                "switching_costs": tuple(values["switching_costs"]),
-                "published": tuple(Published(**each) for each in values["published"]),
-            }
-        )
 
     def digest(self) -> str:
         """Return a hash of all that decides about the results; title and figure do not."""

@@ -18,6 +18,7 @@ from fallow.instance import Instance
 from fallow.planners.cycle import Plan, gain_of
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
+from fallow.recording import Recorder, Sampler, log_spaced_rounds
 from fallow.rewards import (
     CONCENTRATION,
     Rewards,
@@ -26,8 +27,7 @@ from fallow.rewards import (
     check_concentration,
     check_rewards,
 )
-from fallow.runs import log_spaced_rounds
-from fallow.simulation import check_learner, checked_checkpoints, checked_horizon
+from fallow.simulation import check_learner, checked_checkpoints, checked_horizon, play
 from fallow.studies.result import Result
 
 Family = Callable[[int], Instance | Sequence[Instance]]
@@ -45,9 +45,9 @@ class Study:
     Parameters
     ----------
     instance
-        An instance, or a family: a function from a seed to an instance, drawn anew in each run, or
+        An instance, or a family: a function from a seed to an instance, drawn again in each run, or
         to several, played one after the other by the same learner for equal parts of the horizon.
-        Each of these starts rested; what learners are told is of the first, and the gains of
+        Each of these starts rested; what learners know is of the first, and the gains of
         references are averages.
     learners
         By name, functions from the instance and a seed to a fresh learner. They may hand on what an
@@ -129,7 +129,7 @@ class Study:
 
     @cached_property
     def fixed_gains(self) -> list[float] | None:
-        """The gain of each reference, or None where the instance is drawn anew in each run."""
+        """The gain of each reference, or None where the instance is drawn again in each run."""
         return self._gains([self.instance]) if isinstance(self.instance, Instance) else None
 
     def play(self, run: int) -> Result:
@@ -167,20 +167,21 @@ class Study:
     def _play(
         self, phases: Sequence[Instance], learner: Learner, seed: np.random.SeedSequence
     ) -> tuple[FloatArray, IntArray]:
-        options = self.horizon, seed, self.rewards, self.rounds, self.concentration
         if not are_drawn_one_by_one(self.rewards):
-            return play_phases(phases, learner, *options)
-        with warnings.catch_warnings():  # whoever asks for many runs is told once, not by each run
+            return self._totals(phases, learner, seed)
+        with warnings.catch_warnings():  # a study of many runs does not repeat it for each
             warnings.simplefilter("ignore", SlowRewards)
-            return play_phases(phases, learner, *options)
+            return self._totals(phases, learner, seed)
 
-    def nothing(self) -> Result:
-        """Return the result of no runs."""
-        shape = (0, len(self.learners), len(self.rounds))
-        counts = np.zeros(shape, np.int64)
-        none = {name: np.zeros(0) for name in self.references}
-        names = tuple(self.learners)
-        return Result(names, (), self.rounds, np.zeros(shape), counts, counts[:, :, 0], none)
+    def _totals(
+        self, phases: Sequence[Instance], learner: Learner, seed: np.random.SeedSequence
+    ) -> tuple[FloatArray, IntArray]:
+        rewards, rounds, concentration = self.rewards, self.rounds, self.concentration
+        if len(phases) > 1:
+            return play_phases(phases, learner, self.horizon, seed, rewards, rounds, concentration)
+        sampler = Sampler(phases[0].means, rounds)
+        play(phases[0], learner, self.horizon, seed, Recorder(sampler), rewards, concentration)
+        return sampler.rewards, sampler.switches
 
     def _draw(self, seed: int) -> Sequence[Instance]:
         if isinstance(self.instance, Instance):

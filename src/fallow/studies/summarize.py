@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Shares of the runs whose regret is told."""
+"""Shares of the runs whose regret is reported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +88,18 @@ def _curves(spec: Spec, point: float | None, tally: Tally) -> Iterator[Curve]:
     # As `measure` has them: regret at each cost first.
     share, switches, ranking = (len(spec.switching_costs) + n for n in range(len(BESIDE_REGRET)))
     for regret, cost in enumerate(spec.switching_costs):
-        for place, learner in enumerate(spec.learners):
+        for index, learner in enumerate(spec.learners):
             yield Curve(
                 point,
                 cost,
                 learner,
                 moments.count,
                 rounds,
-                Estimate(means[regret, place], half_widths[regret, place]),
-                Estimate(means[share, place], half_widths[share, place]),
-                Estimate(means[switches, place], half_widths[switches, place]),
-                float(means[ranking, place, -1]),
-                quantiles[:, regret, place],
+                Estimate(means[regret, index], half_widths[regret, index]),
+                Estimate(means[share, index], half_widths[share, index]),
+                Estimate(means[switches, index], half_widths[switches, index]),
+                float(means[ranking, index, -1]),
+                quantiles[:, regret, index],
             )
 
 
@@ -125,9 +125,9 @@ def summary_frame(curves: list[Curve]) -> DataFrame:
             **measures,
             **{
                 f"regret_quantile_{share:g}": column(
-                    curve.regret_quantiles[place] for curve in curves
+                    curve.regret_quantiles[index] for curve in curves
                 )
-                for place, share in enumerate(QUANTILES)
+                for index, share in enumerate(QUANTILES)
             },
         }
     )

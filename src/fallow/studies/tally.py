@@ -19,10 +19,10 @@ BESIDE_REGRET = ("share", "switches", "ranking_rounds")
 
 LARGEST_VALUE = 1e100
 """Of all measures; the squares of larger ones could not be added up."""
-BLOCK = 512
-"""Runs whose values are kept one by one before they are summarised."""
-FAILURES = 20
-"""Failed runs that are remembered one by one; the others are counted."""
+BLOCK_RUNS = 512
+"""Number of runs whose values are kept one by one before they are summarised."""
+LISTED_FAILURES = 20
+"""Number of failed runs that are remembered one by one; the others are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Segment:
     def pairs_with(self, following: Segment) -> bool:
         """Tell whether both are parts of a block, or the halves of a larger one."""
         if self.moments is None or following.moments is None:
-            return self.runs.start // BLOCK == following.runs.start // BLOCK
+            return self.runs.start // BLOCK_RUNS == following.runs.start // BLOCK_RUNS
         return len(self.runs) == len(following.runs) and (
             self.runs.start % (2 * len(self.runs)) == 0
         )
@@ -65,10 +65,10 @@ class Segment:
         if self.moments is None or following.moments is None:
             return Segment(runs, np.concatenate([self.values, following.values]))
         weight = max(self.weight, following.weight)
-        samples = [each.thin(weight, runs).values for each in (self, following)]
+        samples = [half.thin(weight, runs).values for half in (self, following)]
         moments = self.moments.merge(following.moments)
         both = Segment(runs, np.sort(np.concatenate(samples), axis=0), moments, weight)
-        return both.thin(2 * weight, runs) if len(both.values) > BLOCK else both
+        return both.thin(2 * weight, runs) if len(both.values) > BLOCK_RUNS else both
 
     def thin(self, weight: int, runs: range) -> Segment:
         """Return the segment with a sample of larger weight.
@@ -108,7 +108,7 @@ class Tally:
     failed: int = 0
 
     def __len__(self) -> int:
-        return sum(len(each.runs) for each in self.segments)
+        return sum(len(segment.runs) for segment in self.segments)
 
     @property
     def stop(self) -> int:
@@ -119,7 +119,7 @@ class Tally:
         """Return the tally with the runs that come next, of another tally, added."""
         return Tally(
             reduce(_push, following.segments, self.segments),
-            (self.failures + following.failures)[:FAILURES],
+            (self.failures + following.failures)[:LISTED_FAILURES],
             self.failed + following.failed,
         )
 
@@ -134,25 +134,25 @@ class Tally:
 
     def moments(self) -> Moments:
         """Return count, mean and squared deviations over all runs."""
-        parts = [each.moments or moments(each.values) for each in self.segments]
+        parts = [part.moments or moments(part.values) for part in self.segments]
         return reduce(Moments.merge, parts)
 
     def quantiles(self, shares: Sequence[float]) -> FloatArray:
         """Return, for each share, the value that this share of the runs does not exceed."""
-        values = np.concatenate([each.values for each in self.segments])
+        values = np.concatenate([segment.values for segment in self.segments])
         weights = np.repeat(
-            [float(each.weight) for each in self.segments],
-            [len(each.values) for each in self.segments],
+            [float(segment.weight) for segment in self.segments],
+            [len(segment.values) for segment in self.segments],
         )
         order = np.argsort(values, axis=0, kind="stable")
         ranks = np.cumsum(weights[order], axis=0)
-        found = []
+        quantiles = []
         for share in shares:
             # A rank that is whole may come out of the products a little above.
-            place = np.argmax(ranks >= share * weights.sum() * (1 - 1e-12), axis=0)
-            chosen = np.take_along_axis(order, place[np.newaxis], axis=0)
-            found.append(np.take_along_axis(values, chosen, axis=0)[0])
-        return np.array(found)
+            rank = np.argmax(ranks >= share * weights.sum() * (1 - 1e-12), axis=0)
+            chosen = np.take_along_axis(order, rank[np.newaxis], axis=0)
+            quantiles.append(np.take_along_axis(values, chosen, axis=0)[0])
+        return np.array(quantiles)
 
 
 def tally(
@@ -177,15 +177,15 @@ def tally(
     >>> first.extend(second).moments().mean.item()
     499.5
     """
-    places = np.asarray(numbers, dtype=np.int64)
+    finished = np.asarray(numbers, dtype=np.int64)
     segments: tuple[Segment, ...] = ()
     start = runs.start
     while start < runs.stop:
-        stop = min(start - start % BLOCK + BLOCK, runs.stop)
-        within = (places >= start) & (places < stop)
+        stop = min(start - start % BLOCK_RUNS + BLOCK_RUNS, runs.stop)
+        within = (finished >= start) & (finished < stop)
         segments = _push(segments, Segment(range(start, stop), values[within]))
         start = stop
-    return Tally(segments, tuple(failures[:FAILURES]), len(failures))
+    return Tally(segments, tuple(failures[:LISTED_FAILURES]), len(failures))
 
 
 def measure(result: Result, switching_costs: Sequence[float]) -> FloatArray:
@@ -207,7 +207,7 @@ def measure(result: Result, switching_costs: Sequence[float]) -> FloatArray:
 
 def _push(segments: tuple[Segment, ...], last: Segment) -> tuple[Segment, ...]:
     """Return segments with one more at the end, joined with those before it as far as they go."""
-    if last.moments is None and len(last.runs) == BLOCK:
+    if last.moments is None and len(last.runs) == BLOCK_RUNS:
         last = last.summarise()
     if segments and segments[-1].pairs_with(last):
         return _push(segments[:-1], segments[-1].join(last))

@@ -82,7 +82,7 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 def start_processes(count: int) -> Executor:
-    """Return an executor of so many processes, those of the study before if they still wait."""
+    """Return an executor with `count` processes: that of the last study, if it still waits."""
     from loky import get_reusable_executor  # slow to import
 
     with without_ctrl_c():
@@ -115,7 +115,7 @@ def _prepare_process(parent: int) -> None:
 
 @contextmanager
 def local_workers(count: int | None = None) -> Iterator[Workers]:
-    """Work on this machine, with so many threads or processes; by default one a core.
+    """Work on this machine, with this number of threads or processes; by default one per core.
 
     Threads play studies whose learners are compiled: their loops run side by side, and threads
     start at once. Learners in plain Python hold the interpreter's lock, so that each needs a
@@ -131,9 +131,9 @@ def local_workers(count: int | None = None) -> Iterator[Workers]:
         # A daemonic process may have no children.
         if number == 1 or study.is_compiled or multiprocessing.current_process().daemon:
             return threads
-        found = start_processes(number)
-        processes.add(found)
-        return found
+        executor = start_processes(number)
+        processes.add(executor)
+        return executor
 
     try:
         yield Workers(executor, lambda: number)
@@ -160,7 +160,7 @@ def cores() -> int:
 
 
 def _close(cluster: Any) -> None:
-    """End a cluster that was started here, also while one of its workers is being started anew."""
+    """End a cluster that was started here, also while one of its workers is being started again."""
     with suppress(AssertionError):  # that it has been, which distributed takes for granted
         cluster.close()
 
@@ -207,8 +207,8 @@ def cluster_workers(address: str) -> Iterator[Workers]:
                 "must be the address of a Dask scheduler with workers",
                 f"{address}: {error}",
             ) from None
-        for worker, found in client.run(code_version, on_error="return").items():
-            check_version(code_version(), str(found), worker)
+        for worker, version in client.run(code_version, on_error="return").items():
+            check_version(code_version(), str(version), worker)
         executor = client.get_executor(pure=False)
         stack.callback(executor.shutdown, wait=False)
 
