@@ -12,7 +12,7 @@ import numpy as np
 from fallow import checks, decay
 from fallow.arrays import FloatArray
 from fallow.errors import InputError
-from fallow.explore.messages import MOST_DELAY, Settings
+from fallow.explore.messages import MOST_DELAY, SliderSettings
 from fallow.instance import Instance
 from fallow.rules import Rule, Rules
 
@@ -89,23 +89,23 @@ class Explored:
         return best
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SliderSettings:
         """Where the sliders start."""
-        return Settings(
+        return SliderSettings(
             levels=self.levels,
             rules=[switch.on for switch in self.switches],
             delays=None if self.model is None else list(self.model.delays),
             decay=None if self.model is None else dict(self.model.decay),
         )
 
-    def model_at(self, settings: Settings) -> Model | None:
+    def model_at(self, settings: SliderSettings) -> Model | None:
         """Return what the sliders stand for, None if they only scale a table."""
         self._check(settings)
         if settings.delays is None or settings.decay is None:
             return None
         return Model(settings.levels, settings.delays, settings.decay)
 
-    def instance_at(self, settings: Settings) -> Instance:
+    def instance_at(self, settings: SliderSettings) -> Instance:
         """Return the instance that the sliders and switches stand for."""
         model = self.model_at(settings)
         if model is not None:
@@ -125,7 +125,7 @@ class Explored:
                 row[:] = row / before * now
         return means
 
-    def _check(self, settings: Settings) -> None:
+    def _check(self, settings: SliderSettings) -> None:
         """Check that there is one value for each slider and switch."""
         arms = self.instance.arms
         of_arms = {"levels": settings.levels, "delays": settings.delays}

@@ -1,29 +1,26 @@
 """Answers requests from the state of a campaign: with what is known, or with an event to keep.
 
-Nothing changes before that event is kept and taken in, so whatever fails in between leaves no
-trace. Requests whose events claim the same thing are to be made one after the other.
+Nothing changes before that event is stored and applied, so a failure in between leaves no trace.
+Requests whose events claim the same thing are to be made one after the other.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from operator import attrgetter
 
 from fallow import checks
 from fallow.errors import InputError
-from fallow.live.chooser import Ages, Chooser
-from fallow.live.decision import Decision, decision_id, parse_decision_id, unknown_decision
+from fallow.live.arm_search import Ages, ArmSearch
 from fallow.live.errors import (
     Arms,
     ConflictError,
     RefusedError,
     UncheckedArmsError,
     UnknownError,
+    unknown_decision,
 )
 from fallow.live.events import (
     ARM,
@@ -34,23 +31,25 @@ from fallow.live.events import (
     FEEDBACK,
     REFUSAL,
     RETIRE,
+    Decision,
     Event,
+    decision_id,
+    parse_decision_id,
 )
-from fallow.live.policy import Policy, check_rules
+from fallow.live.exploration import draw, is_exploring, randomized
+from fallow.live.policy import CampaignPolicy, check_arms
 from fallow.live.settings import MAX_USER
-from fallow.live.state import CANCELLED, CLOSED, State, View
+from fallow.live.state import CANCELLED, CLOSED, PlanningView, State
 from fallow.live.time_rules import Wait
 
-STRETCH = 4
-"""Times the delays that are told apart, decisions of a user until it is drawn anew who explores."""
 MOST_STEPS = 10_000
 """Decisions of a user that are looked back at, where delays are elapsed time."""
-PATIENCE, STALE, CELLS = 16, 0.01, 16
+LEAST_STALE, STALE_SHARE, CELLS_PER_STALE = 16, 0.01, 16
 """Decisions that may be made on an outdated policy: this number, this share of all that were made,
-or one for every few cells, whichever is most."""
+or one for this number of cells, whichever is most."""
 
 
-class Desk:
+class Decider:
     """One campaign: its state, and the policy that decides.
 
     Attributes
@@ -62,11 +61,11 @@ class Desk:
     def __init__(self, name: str, state: State) -> None:
         self.name = name
         self.state = state
-        self._policy: Policy | None = None
+        self._policy: CampaignPolicy | None = None
         self._due_at: int | None = None
         self._possible_arms: Arms | None = None
 
-    def view(self) -> View:
+    def view(self) -> PlanningView:
         """Return what to plan from."""
         return self.state.view()
 
@@ -76,7 +75,7 @@ class Desk:
         return self._policy is not None
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> CampaignPolicy:
         """What decides."""
         assert self._policy is not None, "plan first"
         return self._policy
@@ -91,40 +90,39 @@ class Desk:
         """Whether so much was decided since then that the next decision should wait for it."""
         if self._due_at is None:
             return False
-        if not any(not (was or gone) for was, gone in self._retired_then_and_now()):
+        then_and_now = zip(self.policy.view.retired, self.state.retired, strict=False)
+        if all(was or is_now for was, is_now in then_and_now):
             return True  # the policy knows none of the arms that are left
         made, columns = self.state.decisions, self.state.settings.columns
-        most = max(PATIENCE, STALE * made, len(self.state.arms) * columns // CELLS)
+        cells = len(self.state.arms) * columns
+        most = max(LEAST_STALE, STALE_SHARE * made, cells // CELLS_PER_STALE)
         return made - self._due_at > most
 
-    def _retired_then_and_now(self) -> Iterator[tuple[bool, bool]]:
-        return zip(self.policy.view.retired, self.state.retired, strict=False)
-
     def apply(self, number: int, event: Event) -> int:
-        """Take in an event that was kept; return the place of its decision, -1 if none."""
+        """Take in an event that was kept; return the row of its decision, -1 if none."""
         state = self.state
-        place = state.apply(number, event)
-        if self._due_at is None and self._outdates_policy(event, place):
+        row = state.apply(number, event)
+        if self._due_at is None and self._outdates_policy(event, row):
             self._due_at = state.decisions
-        return place
+        return row
 
-    def _outdates_policy(self, event: Event, place: int) -> bool:
-        """Tell whether an event, about the decision at a place, makes a new policy due."""
+    def _outdates_policy(self, event: Event, row: int) -> bool:
+        """Tell whether an event, about the decision in a row, makes a new policy due."""
         if event.kind in (ARM, RETIRE):
             return True
-        if self._policy is None or place < 0:
+        if self._policy is None or row < 0:
             return False
-        return self._policy.is_due(self.state, self.state.arm[place], self.state.column[place])
+        return self._policy.is_due(self.state, self.state.arm[row], self.state.column[row])
 
     def plan_now(self) -> None:
         """Make a new policy, and decide by it."""
         self.renew(self.plan()())
 
-    def plan(self) -> Callable[[], Policy]:
+    def plan(self) -> Callable[[], CampaignPolicy]:
         """Return what makes a new policy from what is known now, in any thread, for `renew`."""
-        return partial(Policy, self.view())
+        return partial(CampaignPolicy, self.view())
 
-    def renew(self, policy: Policy) -> None:
+    def renew(self, policy: CampaignPolicy) -> None:
         """Decide by a new policy; it is due again if arms have changed since it was begun."""
         self._policy = policy
         self._due_at = None
@@ -140,55 +138,61 @@ class Desk:
         checks.name("user", user, MAX_USER)
         if key is not None:
             checks.name("key", key, MAX_USER)
-            if (place := self.state.keys.get(key)) is not None:
-                return self.made(place)
-        state, policy = self.state, self.policy
-        chooser = policy.curious if self._is_curious(user) else policy.content
-        ages, columns = self._past(user, now, chooser)
-        chosen = chooser.choose(ages)
-        if chosen < 0:
-            raise self._refused(user, now, None)
-        waits, retired = self._waits(user, now), state.retired  # of arms since the policy was made
-        if chosen in waits or retired[chosen]:
-            permitted = [arm for arm in chooser.permitted(ages) if not retired[arm]]
-            free = [arm for arm in permitted if arm not in waits]
-            if not free:
-                held = (waits[arm] for arm in permitted)
-                raise self._refused(user, now, min(held, key=attrgetter("seconds"), default=None))
-            chosen = chooser.best_of(free, ages)
-        arm, propensity = chosen, None
-        if state.settings.explore > 0:
-            permitted = [
-                arm for arm in chooser.permitted(ages) if not (arm in waits or retired[arm])
-            ]
-            leads_on = partial(_leads_on, chooser, ages, chosen)
-            arm, propensity = self._explored(user, chosen, permitted, leads_on)
-        rested = state.settings.columns - 1
-        column = min(columns.get(arm, rested), rested)
+            if (row := self.state.keys.get(key)) is not None:
+                return self.made(row)
+        arm, column, propensity = self._choose(user, now)
         return Event(
             DECISION,
             now,
             user=user,
-            arm=state.arms[arm],
+            arm=self.state.arms[arm],
             delay=column + 1,
             propensity=propensity,
-            expected=float(policy.belief.means[arm, column]),
+            expected=float(self.policy.belief.means[arm, column]),
             key=key,
         )
 
-    def made(self, place: int) -> Decision:
-        """Return a decision by its place."""
+    def _choose(self, user: str, now: float) -> tuple[int, int, float | None]:
+        """Return an arm for a user, its delay counted from 0, and its propensity if it has one."""
+        state, policy = self.state, self.policy
+        turn, settings = self._turn(user), state.settings
+        explores = is_exploring(self.name, user, turn, len(state.users), settings.columns)
+        search = policy.exploring if explores else policy.exploiting
+        ages, columns = self._past(user, now, search)
+        arm, propensity = search.choose(ages), None
+        if arm < 0:
+            raise self._refused(user, now, None)
+        waits = policy.time_rules.waits(state.past(user), now)
+        retired = state.retired  # some perhaps since the policy was made
+        if settings.explore > 0 or arm in waits or retired[arm]:
+            permitted = [each for each in search.permitted(ages) if not retired[each]]
+            free = [each for each in permitted if each not in waits]
+            if arm in waits or retired[arm]:
+                if not free:
+                    held = (waits[each] for each in permitted)
+                    wait = min(held, key=attrgetter("seconds"), default=None)
+                    raise self._refused(user, now, wait)
+                arm = search.best_of(free, ages)
+            if settings.explore > 0:
+                leads_on = partial(search.leads_on, ages, arm)
+                drawn = draw(self.name, user, turn)
+                arm, propensity = randomized(arm, free, settings.explore, drawn, leads_on)
+        rested = settings.columns - 1
+        return arm, min(columns.get(arm, rested), rested), propensity
+
+    def made(self, row: int) -> Decision:
+        """Return a decision by its row."""
         state, belief = self.state, self.policy.belief
-        arm, column = state.arm[place], state.column[place]
+        arm, column = state.arm[row], state.column[row]
         low, high, optimistic = 0.0, 1.0, 1.0  # of an arm that the policy does not know yet
         if arm < len(belief.means):
             rows = belief.low, belief.high, belief.indices
             low, high, optimistic = (float(row[arm, column]) for row in rows)
         return Decision(
-            decision_id(self.name, state.numbers[place]),
+            decision_id(self.name, state.numbers[row]),
             state.arms[arm],
             column + 1,
-            state.expected[place],
+            state.expected[row],
             low,
             high,
             optimistic,
@@ -198,19 +202,19 @@ class Desk:
     def feedback(self, number: int, reward: float, now: float) -> Event | None:
         """Return the event for a reward, or None if the very same was reported before."""
         reward = checks.share("reward", reward)
-        place = self._known(number)
-        status = self.state.status[place]
+        row = self._known(number)
+        status = self.state.status[row]
         if status == CANCELLED:
             raise ConflictError(
                 f"feedback must be about a decision that was shown, got "
                 f"{decision_id(self.name, number)}, which was cancelled"
             )
         if status == CLOSED:
-            if reward == self.state.reward[place]:
+            if reward == self.state.reward[row]:
                 return None
             raise ConflictError(
                 f"the reward of {decision_id(self.name, number)} must stay "
-                f"{self.state.reward[place]:g}, got {reward:g}"
+                f"{self.state.reward[row]:g}, got {reward:g}"
             )
         return Event(FEEDBACK, now, ref=number, reward=reward)
 
@@ -229,21 +233,21 @@ class Desk:
     def add_arm(self, name: str, now: float) -> Event | None:
         """Return the event for a new arm or one that comes back, or None if it is there."""
         checks.name("the name of an arm", name, checks.MAX_NAME)
-        place = self.state.places.get(name)
-        if place is not None and not self.state.retired[place]:
+        index = self.state.arm_indices.get(name)
+        if index is not None and not self.state.retired[index]:
             return None
-        names = self.state.arms if place is not None else [*self.state.arms, name]
+        names = self.state.arms if index is not None else [*self.state.arms, name]
         self._check_arms(names, [gone and arm != name for arm, gone in self._arms(names)])
         return Event(ARM, now, arm=name)
 
     def retire_arm(self, name: str, now: float) -> Event | None:
         """Return the event for an arm that is no longer to be chosen, or None if it is not."""
-        if name not in self.state.places:
+        if name not in self.state.arm_indices:
             raise UnknownError(
                 f"arm must be one of the campaign, got {checks.short(name)}"
                 f"{checks.suggestion(name, self.state.arms)}"
             )
-        if self.state.retired[self.state.places[name]]:
+        if self.state.retired[self.state.arm_indices[name]]:
             return None
         gone = [gone or arm == name for arm, gone in self._arms(self.state.arms)]
         self._check_arms(self.state.arms, gone)
@@ -252,8 +256,8 @@ class Desk:
     def late(self, now: float) -> Iterator[Event]:
         """Yield events for decisions for which feedback is overdue."""
         default = self.state.settings.default_reward
-        for place in self.state.overdue(now):
-            number = self.state.numbers[place]
+        for row in self.state.overdue(now):
+            number = self.state.numbers[row]
             if default is None:
                 yield Event(EXPIRE, now, ref=number)
             else:
@@ -271,21 +275,19 @@ class Desk:
 
         What was shown in the same round by the clock stands in the rounds before.
         """
-        chooser = self.policy.content
-        span = chooser.reach + 1
-        ages, _ = self._past(user, now, chooser)
+        search = self.policy.exploiting
+        ages, _ = self._past(user, now, search)
         rounds: list[str | None] = []
-        for code in ages.codes:
-            arm, age = divmod(code, span)
+        for arm, age in search.pulls(ages):
             rounds += [None] * (age - 1 - len(rounds))
             rounds.append(None if self.state.retired[arm] else self.state.arms[arm])
         rounds += [None] * (ages.rounds - len(rounds))
         return rounds[::-1]
 
     def _known(self, number: int) -> int:
-        place = self.state.place(number)
-        if place >= 0:
-            return place
+        row = self.state.row(number)
+        if row >= 0:
+            return row
         identity = decision_id(self.name, number)
         if self.state.forgot(number):
             days = self.state.settings.key_days
@@ -297,45 +299,26 @@ class Desk:
         known = self.state.users.get(user)
         return 0 if known is None else self.state.turn[known] + 1
 
-    def _is_curious(self, user: str) -> bool:
-        """Tell whether a user's next decision is to find things out.
-
-        What one user finds out serves all, and may cost her some rounds. So the more users there
-        are, the fewer are curious at a time: the square root of them. Everyone has her turn.
-        """
-        users = len(self.state.users)
-        stretch = self._turn(user) // (STRETCH * self.state.settings.columns)
-        return users <= 1 or self._draw(user, -stretch - 1) < users**-0.5
-
-    def _past(self, user: str, now: float, chooser: Chooser) -> tuple[Ages, dict[int, int]]:
-        """Return the past of a user as a chooser sees it, and delays by arm, counted from 0."""
-        state, length = self.state, self.policy.clockwork.round_length
-        reach, span = chooser.reach, chooser.reach + 1
-        codes: list[int] = []
+    def _past(self, user: str, now: float, search: ArmSearch) -> tuple[Ages, dict[int, int]]:
+        """Return the past of a user as a search sees it, and delays by arm, counted from 0."""
+        length, reach = self.policy.round_scale.round_length, search.reach
+        pulls: list[tuple[int, int]] = []
         columns: dict[int, int] = {}
         age = 0
-        for age, (arm, at) in enumerate(
-            islice(state.past(user), MOST_STEPS if length else None), 1
-        ):
+        past = islice(self.state.past(user), MOST_STEPS if length else None)
+        for age, (arm, at) in enumerate(past, 1):
             column = age - 1
             if length:
                 elapsed = max(now - at, 0.0)
-                age, column = int(elapsed / length) + 1, self._column(elapsed)
+                age, column = int(elapsed / length) + 1, self.state.settings.column(elapsed)
             if age > reach:
                 break
             if arm not in columns:
                 columns[arm] = column
-            elif not chooser.counts_all_pulls:
+            elif not search.counts_all_pulls:
                 continue
-            codes.append(arm * span + age)
-        return Ages(tuple(codes), age if chooser.has_deadlines else 0), columns
-
-    def _waits(self, user: str, now: float) -> dict[int, Wait]:
-        """Return the arms that a user may not be shown yet by rules in seconds."""
-        state, rules = self.state, self.policy.time_rules
-        if not rules:
-            return {}
-        return rules.waits((arm, max(now - at, 0.0)) for arm, at in state.past(user))
+            pulls.append((arm, age))
+        return search.ages(pulls, age), columns
 
     def _refused(self, user: str, now: float, wait: Wait | None) -> RefusedError:
         """Return the error where the rules leave no arm, for some time or until something else."""
@@ -349,43 +332,9 @@ class Desk:
         message = f"{message} now ({event.reason}); ask again in {wait.seconds:,.3f} s"
         return RefusedError(message, event, wait.seconds)
 
-    def _explored(
-        self, user: str, chosen: int, permitted: list[int], leads_on: Callable[[int], bool]
-    ) -> tuple[int, float]:
-        """Return the arm that is shown, the chosen one or one at random, and its propensity.
-
-        A place among the permitted arms is drawn. A dead end there leaves its chance to the next
-        arm that is none, the first coming after the last, so only those before an arm matter.
-        """
-        if chosen not in permitted:  # deadlines cannot be kept, so there is nothing to try
-            return chosen, 1.0
-        explore, count = self.state.settings.explore, len(permitted)
-        place, draw = permitted.index(chosen), self._draw(user, self._turn(user))
-        if draw < explore:
-            place = int(draw / explore * count)
-            while not leads_on(permitted[place]):
-                place = (place + 1) % count
-        places = 1
-        while not leads_on(permitted[place - places]):
-            places += 1
-        arm = permitted[place]
-        return arm, explore * places / count + (1 - explore) * (arm == chosen)
-
-    def _column(self, elapsed: float) -> int:
-        settings = self.state.settings
-        if elapsed > settings.max_delay:
-            return settings.columns - 1
-        doublings = math.log2(max(elapsed / settings.max_delay, 1e-300))
-        return max(0, settings.columns - 2 + math.ceil(doublings))
-
-    def _draw(self, user: str, turn: int) -> float:
-        """Return a number in [0, 1) that the campaign, the user and the turn determine."""
-        text = f"{self.name}\0{user}\0{turn}"
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) / 2**64
-
     def _arms(self, names: list[str]) -> Iterator[tuple[str, bool]]:
         gone = self.state.retired
-        return ((arm, place < len(gone) and gone[place]) for place, arm in enumerate(names))
+        return ((arm, index < len(gone) and gone[index]) for index, arm in enumerate(names))
 
     def _check_arms(self, names: list[str], gone: list[bool]) -> None:
         """Check that the rules can be kept with these arms, or ask for that to be found out."""
@@ -400,17 +349,8 @@ class Desk:
 
         It may be called in any thread. The request that asked for it is then to be made again.
         """
-        settings = self.state.settings
-        rules = settings.rules.bound_to(settings.arms)
-        trial = State(replace(settings, arms=arms[0], rules=rules))
-        trial.retired = list(arms[1])
         try:
-            check_rules(trial.view())
+            check_arms(self.state.settings, *arms)
         except InputError as error:
             raise ConflictError(str(error)) from error
         self._possible_arms = arms
-
-
-def _leads_on(chooser: Chooser, ages: Ages, chosen: int, arm: int) -> bool:
-    """Tell whether an arm is not a dead end, which the chosen one never counts as."""
-    return arm == chosen or not chooser.is_dead_end(ages, arm)
