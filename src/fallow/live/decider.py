@@ -93,8 +93,8 @@ class Decider:
         then_and_now = zip(self.policy.view.retired, self.state.retired, strict=False)
         if all(was or is_now for was, is_now in then_and_now):
             return True  # the policy knows none of the arms that are left
-        made, columns = self.state.decisions, self.state.settings.columns
-        cells = len(self.state.arms) * columns
+        made = self.state.decisions
+        cells = len(self.state.arms) * self.state.settings.columns
         most = max(LEAST_STALE, STALE_SHARE * made, cells // CELLS_PER_STALE)
         return made - self._due_at > most
 
@@ -155,7 +155,7 @@ class Decider:
     def _choose(self, user: str, now: float) -> tuple[int, int, float | None]:
         """Return an arm for a user, its delay counted from 0, and its propensity if it has one."""
         state, policy = self.state, self.policy
-        turn, settings = self._turn(user), state.settings
+        turn, settings = state.decisions_for(user), state.settings
         explores = is_exploring(self.name, user, turn, len(state.users), settings.columns)
         search = policy.exploring if explores else policy.exploiting
         ages, columns = self._past(user, now, search)
@@ -233,24 +233,23 @@ class Decider:
     def add_arm(self, name: str, now: float) -> Event | None:
         """Return the event for a new arm or one that comes back, or None if it is there."""
         checks.name("the name of an arm", name, checks.MAX_NAME)
-        index = self.state.arm_indices.get(name)
-        if index is not None and not self.state.retired[index]:
+        retired = self._retired()
+        if retired.get(name) is False:
             return None
-        names = self.state.arms if index is not None else [*self.state.arms, name]
-        self._check_arms(names, [gone and arm != name for arm, gone in self._arms(names)])
+        self._check_arms(retired | {name: False})
         return Event(ARM, now, arm=name)
 
     def retire_arm(self, name: str, now: float) -> Event | None:
         """Return the event for an arm that is no longer to be chosen, or None if it is not."""
-        if name not in self.state.arm_indices:
+        retired = self._retired()
+        if name not in retired:
             raise UnknownError(
                 f"arm must be one of the campaign, got {checks.short(name)}"
                 f"{checks.suggestion(name, self.state.arms)}"
             )
-        if self.state.retired[self.state.arm_indices[name]]:
+        if retired[name]:
             return None
-        gone = [gone or arm == name for arm, gone in self._arms(self.state.arms)]
-        self._check_arms(self.state.arms, gone)
+        self._check_arms(retired | {name: True})
         return Event(RETIRE, now, arm=name)
 
     def late(self, now: float) -> Iterator[Event]:
@@ -265,10 +264,10 @@ class Decider:
 
     def number(self, identity: str) -> int:
         """Return the number of a decision of this campaign by its id."""
-        parsed = parse_decision_id(identity) if isinstance(identity, str) else None
-        if parsed is None or parsed[0] != self.name:
+        campaign, number = parse_decision_id(identity)
+        if campaign != self.name:
             raise unknown_decision(identity)
-        return parsed[1]
+        return number
 
     def shown(self, user: str, now: float) -> list[str | None]:
         """Return what a user was shown, oldest first, as far as it matters; by rounds of the plan.
@@ -293,11 +292,6 @@ class Decider:
             days = self.state.settings.key_days
             raise ConflictError(f"{identity} was settled more than {days:g} days ago")
         raise unknown_decision(identity)
-
-    def _turn(self, user: str) -> int:
-        """Return how many decisions were made for a user."""
-        known = self.state.users.get(user)
-        return 0 if known is None else self.state.turn[known] + 1
 
     def _past(self, user: str, now: float, search: ArmSearch) -> tuple[Ages, dict[int, int]]:
         """Return the past of a user as a search sees it, and delays by arm, counted from 0."""
@@ -332,15 +326,15 @@ class Decider:
         message = f"{message} now ({event.reason}); ask again in {wait.seconds:,.3f} s"
         return RefusedError(message, event, wait.seconds)
 
-    def _arms(self, names: list[str]) -> Iterator[tuple[str, bool]]:
-        gone = self.state.retired
-        return ((arm, index < len(gone) and gone[index]) for index, arm in enumerate(names))
+    def _retired(self) -> dict[str, bool]:
+        """Return by name which arms are retired."""
+        return dict(zip(self.state.arms, self.state.retired, strict=True))
 
-    def _check_arms(self, names: list[str], gone: list[bool]) -> None:
-        """Check that the rules can be kept with these arms, or ask for that to be found out."""
-        if all(gone):
+    def _check_arms(self, retired: dict[str, bool]) -> None:
+        """Check that the rules can be obeyed with these arms, or ask for that to be found out."""
+        if all(retired.values()):
             raise ConflictError("a campaign must keep an arm, got its last one to retire")
-        arms = tuple(names), tuple(gone)
+        arms = tuple(retired), tuple(retired.values())
         if self.state.settings.rules and arms != self._possible_arms:
             raise UncheckedArmsError(arms)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from fallow.live.errors import unknown_decision
+
 DECISION = "decision"
 """An arm was chosen for a user."""
 FEEDBACK = "feedback"
@@ -152,15 +154,15 @@ def decision_id(campaign: str, number: int) -> str:
     return f"{campaign}-{number}"
 
 
-def parse_decision_id(text: str) -> tuple[str, int] | None:
-    """Return the campaign and the number of a decision, or None if this names none.
+def parse_decision_id(identity: object) -> tuple[str, int]:
+    """Return the campaign and the number of a decision; an id of another form is unknown.
 
     Examples
     --------
     >>> parse_decision_id("morning-17")
     ('morning', 17)
     """
-    campaign, _, number = text.rpartition("-")
+    campaign, _, number = identity.rpartition("-") if isinstance(identity, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) <= 18 and campaign):
-        return None
+        raise unknown_decision(identity)
     return campaign, int(number)

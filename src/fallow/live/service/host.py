@@ -16,7 +16,7 @@ from typing import TypeVar
 from fallow.live.committer import SNAPSHOT_EVENTS
 from fallow.live.compile_ahead import needs_compiler
 from fallow.live.decider import Decider
-from fallow.live.errors import RefusedError, UncheckedArmsError, UnknownError, unknown_decision
+from fallow.live.errors import RefusedError, UncheckedArmsError, UnknownError
 from fallow.live.events import Event, parse_decision_id
 from fallow.live.loading import load_state, make_campaign
 from fallow.live.service.background import USUAL_INTERVALS, Background, Intervals
@@ -126,10 +126,8 @@ class Host:
 
     async def campaign_of(self, identity: str) -> tuple[ServedCampaign, int]:
         """Return the campaign and the number of a decision."""
-        parsed = parse_decision_id(identity)
-        if parsed is None:
-            raise unknown_decision(identity)
-        return await self.campaign(parsed[0]), parsed[1]
+        name, number = parse_decision_id(identity)
+        return await self.campaign(name), number
 
     async def create(self, name: str, settings: CampaignSettings) -> tuple[bool, bool]:
         """Make a campaign; return whether it is new, and whether its rules are proved possible."""

@@ -114,6 +114,11 @@ class DecisionTable:
         """
         return 0 < number <= self.dropped and self.row(number) < 0
 
+    def decisions_for(self, user: str) -> int:
+        """Return how many decisions were made for a user."""
+        number = self.users.get(user)
+        return 0 if number is None else self.turn[number] + 1
+
     def recent(self, user: str) -> Iterator[int]:
         """Yield the rows of the decisions that a user was shown, latest first.
 
