@@ -253,7 +253,7 @@ def test_rules_that_cannot_be_kept_are_refused_at_once() -> None:
     campaign = opened(arms=["hymn", "waltz"], rules={"cooldowns": 2})
     with pytest.raises(ConflictError):
         campaign.retire_arm("waltz")
-    assert [decision.arm for decision in (campaign.decide("ann"), campaign.decide("ann"))]
+    assert {campaign.decide("ann").arm for _ in range(2)} == {"hymn", "waltz"}
 
 
 def test_elapsed_time_is_sorted_into_doubling_delays() -> None:

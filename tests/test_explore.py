@@ -62,7 +62,7 @@ def test_answers_are_what_the_library_says_of_the_exported_instance(
     explored, settings = exploration
     found = answer(explored, settings)
     instance = Instance.from_toml(found.toml)
-    assert built(found.python) == instance == explored.instance_at(settings)
+    assert built(found.python) == instance == explored.at(settings).instance
     assert found.means == instance.means.tolist()
     if found.conflict is not None:
         with pytest.raises(ValueError, match="^" + re.escape(found.conflict) + "$"):
@@ -106,7 +106,7 @@ def test_the_sliders_start_where_the_instance_is(
     )
     explored = Explored(made)
     assert explored.model is not None
-    start = explored.instance_at(explored.settings)
+    start = explored.at(explored.settings).instance
     assert start.max_delay <= made.max_delay
     padded = np.pad(start.means, ((0, 0), (0, made.max_delay - start.max_delay)), mode="edge")
     assert padded == pytest.approx(made.means, abs=1e-9)
@@ -119,8 +119,8 @@ def test_any_other_table_is_only_scaled() -> None:
     table = Instance([[0.1, 0.8, 0.2], [0.0, 0.0, 0.0], [0.3, 0.2, 0.1]])
     explored = Explored(table)
     assert explored.model is None
-    assert explored.instance_at(explored.settings) == table
-    moved = explored.instance_at(replace(explored.settings, levels=[0.4, 0.7, 0.6]))
+    assert explored.at(explored.settings).instance == table
+    moved = explored.at(replace(explored.settings, levels=[0.4, 0.7, 0.6])).instance
     expected = [[0.05, 0.4, 0.1], [0, 0, 0], [0.6, 0.4, 0.2]]
     assert moved.means == pytest.approx(np.array(expected))
 
@@ -141,11 +141,11 @@ def test_rules_are_switched_one_by_one() -> None:
     ]
     assert explored.settings.rules == [True, True, False]
     for kept in ([False, True, False], [True, False, True], [False, False, False]):
-        found = explored.instance_at(replace(explored.settings, rules=kept)).rules
+        found = explored.at(replace(explored.settings, rules=kept)).instance.rules
         kinds = {rule.kind for rule in found}
         wanted = ("groups", "at_least_once", "cooldowns")
         assert kinds == {kind for kind, is_on in zip(wanted, kept, strict=True) if is_on}
-    apart = explored.instance_at(replace(explored.settings, rules=[False, False, True])).rules
+    apart = explored.at(replace(explored.settings, rules=[False, False, True])).instance.rules
     assert apart == Rules(cooldowns=dict.fromkeys(EXAMPLE.names, 2))
 
 

@@ -26,7 +26,7 @@ MOST_ROUNDS = 240
 
 def answer(explored: Explored, settings: SliderSettings) -> Answer:
     """Return what the settings lead to."""
-    instance, model = explored.instance_at(settings), explored.model_at(settings)
+    instance, model = explored.at(settings)
     plans: dict[str, Plan] = {}
     conflict = None
     try:

@@ -49,6 +49,13 @@ class Model(NamedTuple):
         )
 
 
+class Moved(NamedTuple):
+    """What the sliders stand for: an instance, and how it was built, None if it is a table."""
+
+    instance: Instance
+    model: Model | None
+
+
 @dataclass(frozen=True)
 class Switch:
     """Rules that are on or off together, and what they are called on the page."""
@@ -98,24 +105,18 @@ class Explored:
             decay=None if self.model is None else dict(self.model.decay),
         )
 
-    def model_at(self, settings: SliderSettings) -> Model | None:
-        """Return what the sliders stand for, None if they only scale a table."""
+    def at(self, settings: SliderSettings) -> Moved:
+        """Return what the sliders and switches stand for."""
         self._check(settings)
+        model = None
         if settings.delays is None or settings.decay is None:
-            return None
-        return Model(settings.levels, settings.delays, settings.decay)
-
-    def instance_at(self, settings: SliderSettings) -> Instance:
-        """Return the instance that the sliders and switches stand for."""
-        model = self.model_at(settings)
-        if model is not None:
-            moved = model.instance(self.instance.names)
+            instance = Instance(self._scaled(settings.levels), self.instance.names)
         else:
-            moved = Instance(self._scaled(settings.levels), self.instance.names)
+            model = Model(settings.levels, settings.delays, settings.decay)
+            instance = model.instance(self.instance.names)
         switched = zip(self.switches, settings.rules, strict=True)
-        return moved.with_rules(
-            Rules.of(rule for switch, is_on in switched if is_on for rule in switch.rules)
-        )
+        rules = Rules.of(rule for switch, is_on in switched if is_on for rule in switch.rules)
+        return Moved(instance.with_rules(rules), model)
 
     def _scaled(self, levels: Sequence[float]) -> FloatArray:
         """Return the table with other levels; a row without any stays as it is."""
