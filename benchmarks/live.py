@@ -11,11 +11,11 @@ from fallow import Instance, optimal
 from fallow.catalog import figure2
 from fallow.intervals import estimate
 from fallow.live import Campaign
-from fallow.live.desk import Desk
+from fallow.live.decider import Decider
 from fallow.live.events import FEEDBACK, Event
-from fallow.live.policy import Belief, Policy
-from fallow.live.settings import Settings
-from fallow.live.state import State, View
+from fallow.live.policy import Belief, CampaignPolicy
+from fallow.live.settings import CampaignSettings
+from fallow.live.state import PlanningView, State
 
 FIRST = 17_000
 """The seed of the first instance; used for no choice of constants."""
@@ -28,14 +28,14 @@ RATE = 1_000
 """Decisions a second, of all shards together."""
 
 
-class Shard(Desk):
+class Shard(Decider):
     """Some of the users, and what the other shards knew when cells were last exchanged."""
 
     def __init__(self, state: State) -> None:
         self.others = state.view()
         super().__init__("live", state)
 
-    def view(self) -> View:
+    def view(self) -> PlanningView:
         own, others = self.state.view(), self.others
         return own._replace(
             counts=own.counts + others.counts,
@@ -44,13 +44,13 @@ class Shard(Desk):
         )
 
 
-class Known(Desk):
+class Known(Decider):
     """Decides by the true means."""
 
     def __init__(self, state: State, instance: Instance) -> None:
         super().__init__("live", state)
         belief = Belief(*[instance.means] * 4)
-        self.renew(Policy(state.view(), belief))
+        self.renew(CampaignPolicy(state.view(), belief))
 
     @property
     def is_due(self) -> bool:
@@ -58,67 +58,67 @@ class Known(Desk):
 
 
 def new_state(instance: Instance) -> State:
-    return State(Settings(tuple(instance.names), instance.max_delay))
+    return State(CampaignSettings(tuple(instance.names), instance.max_delay))
 
 
 def play(
     instance: Instance,
-    desks: Sequence[Desk],
+    deciders: Sequence[Decider],
     users: int,
     decisions: int,
     lag: int,
     seed: int,
     exchange: int | None = None,
 ) -> float:
-    """Return the mean expected reward; users take turns, and each has one of the desks."""
+    """Return the mean expected reward; users take turns, and each has one of the deciders."""
     random = np.random.default_rng(seed)
     luck, arrives = random.random(decisions), random.random(decisions) >= LOST
-    late: deque[tuple[int, Desk, Event]] = deque()
-    numbers = [0] * len(desks)
+    late: deque[tuple[int, Decider, Event]] = deque()
+    numbers = [0] * len(deciders)
     arms = dict(zip(instance.names, instance.means.tolist(), strict=True))
     names = [f"user {user}" for user in range(users)]
     total = 0.0
 
-    def keep(desk: Desk, event: Event) -> int:
-        place = desks.index(desk) if len(desks) > 1 else 0
+    def keep(decider: Decider, event: Event) -> int:
+        place = deciders.index(decider) if len(deciders) > 1 else 0
         numbers[place] += 1
-        desk.apply(numbers[place], event)
+        decider.apply(numbers[place], event)
         return numbers[place]
 
     for now in range(decisions):
         while late and late[0][0] <= now:
-            _, desk, feedback = late.popleft()
-            keep(desk, feedback)
+            _, decider, feedback = late.popleft()
+            keep(decider, feedback)
         if exchange is not None and now % exchange == 0:
-            share_cells(desks)
-        desk = desks[now % users % len(desks)]
-        if desk.is_due or not desk.has_policy:
-            desk.plan_now()
-        event = desk.decide(names[now % users], None, float(now))
+            share_cells(deciders)
+        decider = deciders[now % users % len(deciders)]
+        if decider.is_due or not decider.has_policy:
+            decider.plan_now()
+        event = decider.decide(names[now % users], None, float(now))
         assert isinstance(event, Event)
         assert event.arm is not None
         assert event.delay is not None
         mean = arms[event.arm][event.delay - 1]
         total += mean
-        number = keep(desk, event)
+        number = keep(decider, event)
         if arrives[now]:
             reward = float(luck[now] < mean)
-            late.append((now + 1 + lag, desk, Event(FEEDBACK, now, ref=number, reward=reward)))
+            late.append((now + 1 + lag, decider, Event(FEEDBACK, now, ref=number, reward=reward)))
     return total / decisions
 
 
-def share_cells(desks: Sequence[Desk]) -> None:
+def share_cells(deciders: Sequence[Decider]) -> None:
     """Tell each shard the cells of all others."""
-    views = [desk.state.view() for desk in desks]
-    for place, desk in enumerate(desks):
+    views = [decider.state.view() for decider in deciders]
+    for place, decider in enumerate(deciders):
         others = views[:place] + views[place + 1 :]
-        assert isinstance(desk, Shard)
-        desk.others = views[place]._replace(
+        assert isinstance(decider, Shard)
+        decider.others = views[place]._replace(
             counts=np.sum([view.counts for view in others], axis=0),
             sums=np.sum([view.sums for view in others], axis=0),
             waiting=np.sum([view.waiting for view in others], axis=0),
         )
-        desk.plan_now()
+        decider.plan_now()
 
 
 def measure_shares() -> Section:
@@ -135,7 +135,7 @@ def measure_shares() -> Section:
             instance = figure2(seed=seed)
             known = play(instance, [Known(new_state(instance), instance)], users, decisions, lag, 0)
             earned = play(
-                instance, [Desk("live", new_state(instance))], users, decisions, lag, seed
+                instance, [Decider("live", new_state(instance))], users, decisions, lag, seed
             )
             shares.append(earned / known)
             of_optimum.append(known / optimal(instance).gain)
@@ -194,7 +194,7 @@ def measure_shards() -> Section:
     users, decisions, runs = 10_000, 500_000, FEWER
     instances = [figure2(seed=seed) for seed in range(FIRST, FIRST + runs)]
     shared = [
-        play(instance, [Desk("live", new_state(instance))], users, decisions, RATE, seed)
+        play(instance, [Decider("live", new_state(instance))], users, decisions, RATE, seed)
         for seed, instance in enumerate(instances)
     ]
     rows = []

@@ -18,7 +18,7 @@ from benchmarks.ratios import REPEATS, Ratio, spread
 from benchmarks.section import Section
 from benchmarks.startup import python
 from fallow import Campaign
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
 from fallow.live.stores import open_store
 
 Request = tuple[str, str, Mapping[str, Any]]
@@ -61,7 +61,7 @@ def measure() -> Section:
             ),
         },
     }
-    subprocess.run([sys.executable, "-m", "fallow.live.service.warm"], check=True)
+    subprocess.run([sys.executable, "-m", "fallow.live.compile_ahead"], check=True)
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -108,7 +108,7 @@ def _write_few(path: Path) -> None:
 
 
 def _write_many(path: Path) -> None:
-    settings = Settings.from_document(SMALL).to_json()
+    settings = CampaignSettings.from_document(SMALL).to_json()
     with closing(open_store(f"sqlite:///{path}", durable=False)) as store:
         for number in range(MANY):
             store.create(f"small-{number}", settings)

@@ -17,14 +17,14 @@ from benchmarks.postgres import run_postgres
 from benchmarks.ratios import Ratio, in_turns
 from benchmarks.section import Section
 from fallow.catalog import figure2
-from fallow.live.desk import Desk
+from fallow.live.decider import Decider
 from fallow.live.events import DECISION, FEEDBACK, Event
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
 from fallow.live.state import State
-from fallow.live.stores import Batch, Store, open_store
+from fallow.live.stores import EventBatch, Store, open_store
 
 INSTANCE = figure2(seed=17_000)
-SETTINGS = Settings(tuple(INSTANCE.names), INSTANCE.max_delay)
+SETTINGS = CampaignSettings(tuple(INSTANCE.names), INSTANCE.max_delay)
 CLIENTS = 64
 LAG = 1_000
 """Decisions after which feedback comes."""
@@ -35,7 +35,7 @@ DAYS = 30
 CHUNK = 10_000
 LOAD = """
 import json, sys, time
-from fallow.live.folding import load_state
+from fallow.live.loading import load_state
 from fallow.live.stores import open_store
 
 def resident():
@@ -58,26 +58,26 @@ class Clients:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._campaign = store.create("live", SETTINGS.to_json())[0].number
-        self._desk = Desk("live", State(SETTINGS))
-        self._desk.plan_now()
+        self._decider = Decider("live", State(SETTINGS))
+        self._decider.plan_now()
         self._users = [f"user-{number:08}" for number in range(CLIENTS)]
 
     def pairs(self, together: int) -> None:
         """Make a pair of decision and feedback for each client, some in a transaction."""
         for first in range(0, CLIENTS, together):
             users = self._users[first : first + together]
-            decisions = [self._desk.decide(user, None, 0.5) for user in users]
+            decisions = [self._decider.decide(user, None, 0.5) for user in users]
             numbers = self._keep([each for each in decisions if isinstance(each, Event)])
-            rewards = [self._desk.feedback(number, 0.5, 0.5) for number in numbers]
+            rewards = [self._decider.feedback(number, 0.5, 0.5) for number in numbers]
             self._keep([each for each in rewards if each is not None])
 
     def _keep(self, events: Sequence[Event]) -> list[int]:
-        state = self._desk.state
-        batch = Batch(self._campaign, state.head, state.checksum, events)
+        state = self._decider.state
+        batch = EventBatch(self._campaign, state.head, state.checksum, events)
         (kept,) = self._store.append([batch])
         numbers = [number for number in kept.numbers if number is not None]
         for number, event in zip(numbers, events, strict=True):
-            self._desk.apply(number, event)
+            self._decider.apply(number, event)
         return numbers
 
 
@@ -165,7 +165,7 @@ def write_events(path: Path, users: int, events: int) -> None:
     coming = _events(users, events)
     while chunk := list(islice(coming, CHUNK)):
         assert checksum is not None
-        (kept,) = store.append([Batch(record.number, head, checksum, chunk)])
+        (kept,) = store.append([EventBatch(record.number, head, checksum, chunk)])
         head, checksum = head + len(chunk), kept.checksum
     store.close()
 

@@ -7,7 +7,7 @@ import random
 import sys
 
 from fallow.live.events import DECISION, Event
-from fallow.live.stores import Batch, StoreError, open_store
+from fallow.live.stores import EventBatch, StoreError, open_store
 
 
 def main(url: str, durable: str, early: str) -> None:
@@ -26,7 +26,7 @@ def main(url: str, durable: str, early: str) -> None:
             print(last, flush=True)
         while True:
             try:
-                (kept,) = store.append([Batch(record.number, head, checksum, events)])
+                (kept,) = store.append([EventBatch(record.number, head, checksum, events)])
             except StoreError:
                 continue
             break

@@ -13,7 +13,7 @@ from zlib import crc32
 from helpers import python_path
 
 from fallow.live.events import DECISION, Event, checksum_after
-from fallow.live.stores import Batch, Store
+from fallow.live.stores import EventBatch, Store
 
 
 def decisions(*users: object) -> list[Event]:
@@ -21,14 +21,14 @@ def decisions(*users: object) -> list[Event]:
     return [Event(DECISION, 0.5, user=str(user)) for user in users]
 
 
-def batch(store: Store, campaign: int, head: int, events: Sequence[Event]) -> Batch:
+def batch(store: Store, campaign: int, head: int, events: Sequence[Event]) -> EventBatch:
     """Return a batch of one who has read the store up to `head`, or as far as it goes."""
     (record,) = (record for record in store.campaigns() if record.number == campaign)
     checksum = crc32(record.settings.encode())
     for number, event in store.read(campaign):
         if number <= head:
             checksum = checksum_after(checksum, event)
-    return Batch(campaign, head, checksum, events)
+    return EventBatch(campaign, head, checksum, events)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from fallow.live import __file__ as live_file
+from fallow.rules import Rules
 
 PAGE = Path(live_file).parent / "service" / "page"
 POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -30,11 +31,11 @@ def overview(
     feedback = int(0.9 * decisions) if feedback is None else feedback
     share = feedback / (len(arms) * len(spans) + 1)
     cells = []
-    for place, arm in enumerate(arms):
+    for index, arm in enumerate(arms):
         for delay in range(1, len(spans) + 2):
-            rested = 0.35 + 0.45 * ((place * 7) % 11) / 11
-            mean = rested * (1 - 0.7 * 0.72 ** (delay * (1 + place % 3))) if feedback else 0.5
-            rewards = int(2 * share * ((place * 5 + delay * 3) % 7) / 6)
+            rested = 0.35 + 0.45 * ((index * 7) % 11) / 11
+            mean = rested * (1 - 0.7 * 0.72 ** (delay * (1 + index % 3))) if feedback else 0.5
+            rewards = int(2 * share * ((index * 5 + delay * 3) % 7) / 6)
             reach = 0.5 / (rewards + 1) ** 0.5
             low, high = max(0, mean - reach), min(1, mean + reach)
             numbers = {
@@ -45,17 +46,17 @@ def overview(
                 "open": delay % 3,
             }
             cells.append({"arm": arm, "delay": delay, **numbers})
-    cycle = [arms[(place * 2) % len(arms)] for place in range(max(1, 2 * len(arms) - 2))]
+    cycle = [arms[(index * 2) % len(arms)] for index in range(max(1, 2 * len(arms) - 2))]
     history = [
         {
-            "at": 1_763_400_000 + 10 * place,
+            "at": 1_763_400_000 + 10 * index,
             "seconds": 10,
             "decisions": 25,
             "rewards": 20,
-            "reward": 11.5 + ((place * 37) % 19) / 8,
-            "expected": 11.9 + place / 90,
+            "reward": 11.5 + ((index * 37) % 19) / 8,
+            "expected": 11.9 + index / 90,
         }
-        for place in range(min(120, feedback // 20))
+        for index in range(min(120, feedback // 20))
     ]
     return {
         "name": name,
@@ -69,6 +70,10 @@ def overview(
             "rules": {},
             **settings,
         },
+        "rules": [
+            {"arms": list(rule.arms), "text": rule.in_words("rounds")}
+            for rule in Rules.from_document(settings.get("rules", {}))
+        ],
         "counts": {
             "events": decisions + feedback,
             "users": min(decisions, 312),

@@ -17,7 +17,9 @@ from urllib.parse import urlsplit
 from helpers import command
 from starlette.types import ASGIApp
 
+from fallow.live.committer import SNAPSHOT_EVENTS
 from fallow.live.service.app import Service
+from fallow.live.service.background import USUAL_INTERVALS, Intervals
 from fallow.live.service.host import Host
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
 from fallow.live.stores import Store
@@ -100,10 +102,15 @@ class Asked:
 
 @asynccontextmanager
 async def serving(
-    store: Store | None = None, rate: float = 0.0, **settings: Any
+    store: Store | None = None,
+    rate: float = 0.0,
+    intervals: Intervals = USUAL_INTERVALS,
+    snapshot_events: int = SNAPSHOT_EVENTS,
+    **settings: Any,
 ) -> AsyncIterator[Asked]:
     """Serve a store with a campaign `morning`, without a network."""
-    host = Host(MemoryStore() if store is None else store)
+    kept = MemoryStore() if store is None else store
+    host = Host(kept, intervals=intervals, snapshot_events=snapshot_events)
     host.start()
     tokens = [Token(secret.encode(), role, rate) for role, secret in SECRETS.items()]
     asked = Asked(Service(host, tokens), host)
@@ -247,11 +254,11 @@ def check_log(process: Process, loads: Sequence[Load]) -> bytes:
 Scene = Callable[[Asked], Awaitable[None]]
 
 
-def play(scene: Scene, store: Store | None = None, rate: float = 0.0, **settings: Any) -> None:
-    """Play a scene with a service, not for ever."""
+def play(scene: Scene, store: Store | None = None, **options: Any) -> None:
+    """Play a scene with a service, for a minute at most; the options are those of `serving`."""
 
     async def whole() -> None:
-        async with serving(store, rate, **settings) as asked:
+        async with serving(store, **options) as asked:
             await scene(asked)
 
     asyncio.run(asyncio.wait_for(whole(), PATIENCE))

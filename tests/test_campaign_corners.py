@@ -4,14 +4,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from test_campaign import ARMS, Clock, opened
+from test_campaign import ARMS, Clock, opened, totals
 
 from fallow.live import Campaign, ConflictError
-from fallow.live.desk import Desk
-from fallow.live.folding import SNAPSHOT, load_state, make_campaign, needs_snapshot
-from fallow.live.settings import Settings
+from fallow.live.committer import OpenCampaign
+from fallow.live.decider import Decider
+from fallow.live.loading import load_state, make_campaign
+from fallow.live.settings import CampaignSettings
+from fallow.live.stores import StoreError, open_store
 from fallow.live.stores.memory import MemoryStore
 
 
@@ -22,8 +23,7 @@ def test_a_cancel_takes_back_the_default_reward() -> None:
     clock.seconds += 11
     campaign.decide("ben")
     campaign.cancel(decision.id)
-    view = campaign._desk.state.view()
-    assert (view.counts.sum(), view.sums.sum(), view.waiting.sum()) == (0, 0, 1)
+    assert totals(campaign) == (0, 1)
 
 
 def test_cancelled_decisions_are_not_walked_over_for_ever() -> None:
@@ -31,7 +31,7 @@ def test_cancelled_decisions_are_not_walked_over_for_ever() -> None:
     for _ in range(5):
         campaign.cancel(campaign.decide("ann").id)
     campaign.decide("ann")
-    state = campaign._desk.state
+    state = campaign._decider.state
     assert state.previous[-1] == -1
     assert state.turn[-1] == 5
 
@@ -99,9 +99,14 @@ class SharedStore(MemoryStore):
 
 def test_what_another_process_did_is_known() -> None:
     store = SharedStore()
-    record, _, _ = make_campaign(store, "test", Settings(tuple(ARMS), 3))
+    record, _, _ = make_campaign(store, "test", CampaignSettings(tuple(ARMS), 3))
     one, other = (
-        Campaign(store, record.number, Desk("test", load_state(store, record)), False, Clock())
+        Campaign(
+            store,
+            OpenCampaign(record.number, Decider("test", load_state(store, record))),
+            background=False,
+            now=Clock(),
+        )
         for _ in range(2)
     )
     decision = one.decide("ann", key="monday")
@@ -114,43 +119,50 @@ def test_what_another_process_did_is_known() -> None:
     assert shown == {4}
     one.add_arm("march")
     assert other.retire_arm("march") == "applied"
-    states = [load_state(store, record).to_bytes(), other._desk.state.to_bytes()]
+    states = [load_state(store, record).to_bytes(), other._decider.state.to_bytes()]
     assert states[0] == states[1]
 
 
-def test_snapshots_are_kept_although_the_program_starts_often(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path / 'live.db'}"
-    with Campaign.open(store, "test", arms=ARMS, max_delay=3) as campaign:
-        for _ in range(3):
+def test_a_snapshot_is_due_after_many_events_or_a_quarter_of_all(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'live.db'}"
+    snapshots = []
+    for _ in range(3):  # the program starts often
+        store = open_store(url)
+        record, _, _ = make_campaign(store, "test", CampaignSettings(tuple(ARMS), 3))
+        loaded = OpenCampaign(record.number, Decider("test", load_state(store, record)))
+        with Campaign(store, loaded, background=False, now=Clock(), snapshot_events=4) as campaign:
+            for _ in range(15):
+                campaign.decide("ann")
+                found = store.snapshot(record.number)
+                snapshots.append(0 if found is None else found[0])
+    assert sorted(set(snapshots)) == [0, 4, 8, 12, 16, 20, 25, 31, 38]
+
+
+def test_memory_has_no_snapshots() -> None:
+    store = MemoryStore()
+    record, _, _ = make_campaign(store, "test", CampaignSettings(tuple(ARMS), 3))
+    loaded = OpenCampaign(record.number, Decider("test", load_state(store, record)))
+    with Campaign(store, loaded, background=False, now=Clock(), snapshot_events=1) as campaign:
+        campaign.decide("ann")
+    assert store.snapshot(record.number) is None
+
+
+def test_a_campaign_whose_events_were_stored_but_not_applied_is_not_trusted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore()
+    record, _, _ = make_campaign(store, "test", CampaignSettings(tuple(ARMS), 3))
+    loaded = OpenCampaign(record.number, Decider("test", load_state(store, record)))
+    campaign = Campaign(store, loaded, background=False, now=Clock())
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("of the state")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loaded.decider.state, "apply", fail)
+        with pytest.raises(StoreError, match="open the campaign again"):
             campaign.decide("ann")
-    with Campaign.open(store, "test") as campaign:
-        assert campaign._snapshot_at == 0
-        assert campaign._desk.state.head == 3
-    assert needs_snapshot(SNAPSHOT, 0)
-    assert not needs_snapshot(10 * SNAPSHOT + SNAPSHOT, 10 * SNAPSHOT)
-
-
-def test_propensities_are_those_of_the_arms_that_may_be_drawn() -> None:
-    rules = {"cooldowns": 2, "at_least_once": {"polka": 3}}
-    campaign = opened(rules=rules, explore=0.5)
-    for place in range(300):
-        campaign.feedback(campaign.decide("ann").id, place % 2)
-    log = campaign.log()
-    assert log.propensity is not None
-    later = log.propensity[1:]  # at first all three arms may be drawn
-    forced = np.isclose(later, 1.0)
-    drawn = np.isclose(later, 0.75) | np.isclose(later, 0.25)
-    assert np.all(forced | drawn)
-    assert forced.any()
-    assert drawn.any()
-
-
-def test_a_campaign_shows_itself_although_nothing_can_be_kept(tmp_path: Path) -> None:
-    clock = Clock()
-    campaign = Campaign.open(
-        f"sqlite:///{tmp_path}/radio.db", "test", arms=ARMS, max_delay=3, wait=1.0, now=clock
-    )
-    campaign.decide("ann")
-    campaign.close()
-    clock.seconds += 2
-    assert "1 decision" in campaign._repr_html_()
+    assert "of the state" in caplog.text
+    with pytest.raises(StoreError, match="open the campaign again"):
+        campaign.decide("ann")
+    assert load_state(store, store.campaigns()[0]).decisions == 1

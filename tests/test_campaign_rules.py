@@ -16,10 +16,11 @@ import fallow
 from fallow import Instance, Rules
 from fallow.errors import InputError
 from fallow.live import Campaign, ConflictError, RefusedError
-from fallow.live.chooser import Ages, Chooser, _catching_up
+from fallow.live.arm_search import Ages, ArmSearch, _catching_up
 from fallow.live.events import REFUSAL, Event
+from fallow.live.exploration import randomized
 from fallow.live.policy import check_rules
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
 from fallow.live.state import State
 
 History = tuple[str, ...]
@@ -172,7 +173,7 @@ def test_the_arms_to_explore_are_those_that_lead_on(seed: int) -> None:
     rules = Rules.from_document(random_rules(random, names, longest=5)).bound_to(names)
     alive = lasting(rules, names, memory=5)
     try:
-        chooser = Chooser(Instance(random.random((len(names), 3)), names, rules), np.arange(4))
+        search = ArmSearch(Instance(random.random((len(names), 3)), names, rules), np.arange(4))
     except InputError:
         assert () not in alive
         return
@@ -186,13 +187,13 @@ def test_the_arms_to_explore_are_those_that_lead_on(seed: int) -> None:
             for arm, name in enumerate(names)
             if keeps(rules, (*past, name)) and (*past, name)[-5:] in alive
         ]
-        permitted = chooser.permitted(ages)
-        found = [arm for arm in permitted if not chooser.is_dead_end(ages, arm)]
+        permitted = search.permitted(ages)
+        found = [arm for arm in permitted if not search.is_dead_end(ages, arm)]
         assert found == expected, (rules, past)
-        assert chooser.choose(ages) in expected
+        assert search.choose(ages) in expected
         arm = int(random.choice(expected))
         past = (*past, names[arm])[-5:]
-        ages = chooser._after(ages, arm)
+        ages = search._after(ages, arm)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.data())
@@ -200,16 +201,17 @@ def test_the_chance_of_an_arm_is_its_propensity(dead: list[bool], data: st.DataO
     """Counted over draws at equal distances, so that nothing is left to chance."""
     count = len(dead)
     chosen = data.draw(st.integers(0, count - 1))
-    desk = opened(arms=[str(arm) for arm in range(count)], explore=0.25)._desk
     draws = 16 * count
     shown: Counter[int] = Counter()
     propensities = {}
     for number in range(draws):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(desk, "_draw", lambda *_, draw=number / draws: draw)
-            arm, propensities[arm] = desk._explored(
-                "ann", chosen, list(range(count)), lambda arm: arm == chosen or not dead[arm]
-            )
+        arm, propensities[arm] = randomized(
+            chosen,
+            list(range(count)),
+            explore=0.25,
+            drawn=number / draws,
+            leads_on=lambda arm: arm == chosen or not dead[arm],
+        )
         shown[arm] += 1
     assert all(arm == chosen or not dead[arm] for arm in shown)
     assert sum(propensities.values()) == pytest.approx(1, abs=1e-12)
@@ -226,7 +228,7 @@ def test_explored_arms_within_rules_come_as_often_as_their_propensities_say() ->
     arms = ["a", "b", "c", "d"]
     campaign = opened(arms=arms, rules=rules, explore=0.4)
     users = 4_000
-    decided = [campaign._desk.decide(f"user {user}", None, 0.0) for user in range(users)]
+    decided = [campaign._decider.decide(f"user {user}", None, 0.0) for user in range(users)]
     events = [event for event in decided if isinstance(event, Event)]
     shown = Counter(event.arm for event in events)
     propensities = {event.arm: event.propensity or 0.0 for event in events}
@@ -244,7 +246,7 @@ def test_a_search_is_not_needed_where_counts_say_that_some_arm_is_always_free() 
     table = np.ones((4, 2))
 
     def is_never_stuck(rules: Rules) -> bool:
-        return Chooser(Instance(table, names, rules), np.arange(4))._is_never_stuck
+        return ArmSearch(Instance(table, names, rules), np.arange(4))._is_never_stuck
 
     assert is_never_stuck(Rules(cooldowns=4))
     assert is_never_stuck(Rules(cooldowns=2, groups={"pair": ["a", "b"]}))
@@ -266,15 +268,15 @@ def test_no_choice_gets_stuck_where_counts_say_so(seed: int) -> None:
     }
     instance = Instance(np.ones((5, 2)), names, Rules.from_document(document))
     try:
-        chooser = Chooser(instance, np.arange(5))
+        search = ArmSearch(instance, np.arange(5))
     except InputError:  # the rules cannot be kept
         return
     ages = Ages(())
     for _ in range(100):
-        permitted = chooser.permitted(ages)
-        if not chooser._is_never_stuck and not permitted:
+        permitted = search.permitted(ages)
+        if not search._is_never_stuck and not permitted:
             return
-        ages = chooser._after(ages, int(random.choice(permitted)))
+        ages = search._after(ages, int(random.choice(permitted)))
 
 
 def by_time(**options: Any) -> tuple[Campaign, Clock]:
@@ -321,7 +323,7 @@ def test_the_propensity_within_rules_in_seconds_counts_permitted_arms() -> None:
     for permitted in (4, 3, 2, 1):
         campaign.decide("ann")
         clock.seconds += 1
-        log = campaign._store.read(campaign._number)
+        log = campaign._store.read(0)
         propensity = [event.propensity for _, event in log][-1]
         assert min(abs((propensity or 0) - each) for each in chances(permitted)) < 1e-12
     with pytest.raises(RefusedError):
@@ -385,14 +387,14 @@ def test_a_retired_arm_still_counts_for_its_group() -> None:
 )
 def test_rules_that_the_clock_cannot_count_are_refused(clock: str, rules: Any) -> None:
     with pytest.raises(InputError, match="rules"):
-        Settings(("a", "b"), 3, clock, rules=Rules.from_document(rules))
+        CampaignSettings(("a", "b"), 3, clock, rules=Rules.from_document(rules))
 
 
 def test_rules_are_the_same_in_any_order() -> None:
     """A store sorts the arms of a rule, and the campaign is opened with its own."""
     rules = Rules(at_least_once={"b": 4, "a": 5})
-    settings = Settings(("a", "b"), 3, rules=rules)
-    assert Settings.from_document(json.loads(settings.to_json())) == settings
+    settings = CampaignSettings(("a", "b"), 3, rules=rules)
+    assert CampaignSettings.from_document(json.loads(settings.to_json())) == settings
     assert rules == Rules(at_least_once={"a": 5, "b": 4})
     assert rules != Rules(at_least_once={"a": 4, "b": 5})
 
@@ -425,7 +427,7 @@ def test_a_campaign_refuses_what_no_plan_can_keep(seed: int) -> None:
         expected = True
     except InputError:
         expected = False
-    view = State(Settings(names, 2, rules=rules)).view()
+    view = State(CampaignSettings(names, 2, rules=rules)).view()
     if expected:
         assert check_rules(view) is True
     else:
@@ -440,5 +442,5 @@ def test_what_is_too_large_for_a_proof_is_said() -> None:
         at_most=[{"arms": names[:20], "pulls": 9, "rounds": 20}],
         at_least_once={names[arm]: 21 + arm for arm in range(10)},
     )
-    assert check_rules(State(Settings(names, 30, rules=rules)).view()) is False
-    assert check_rules(State(Settings(names, 30)).view()) is True
+    assert check_rules(State(CampaignSettings(names, 30, rules=rules)).view()) is False
+    assert check_rules(State(CampaignSettings(names, 30)).view()) is True

@@ -158,7 +158,7 @@ def test_without_its_extra_the_command_line_says_what_to_install(base: Path, com
         ("fallow.catalog.figure3().plot()", "matplotlib", "plot"),
         ("import fallow.env", "gymnasium", "gym"),
         ("import fallow.studies.folder", "filelock", "cli"),
-        ("import fallow.live.service.serve", "httptools", "serve"),
+        ("import fallow.live.service.app", "httptools", "serve"),
         ("fallow.Campaign.open('postgresql://ann@localhost/radio', 'a')", "psycopg", "postgres"),
         (
             "fallow.replicate(fallow.catalog.figure3(), print, 9, 1, 0, cluster='local:1')",

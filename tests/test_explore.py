@@ -17,7 +17,7 @@ from strategies import b2dep_instances, shares, tables
 import fallow
 from fallow import Instance, Rules, catalog
 from fallow.explore.answer import QUICK_STATES, answer
-from fallow.explore.messages import MOST_DELAY, Settings
+from fallow.explore.messages import MOST_DELAY, SliderSettings
 from fallow.explore.model import EXAMPLE, MOST_ARMS, Explored, model_of
 from fallow.planners import ghost, greedy, optimal, reachable_states
 
@@ -25,7 +25,7 @@ FAMILIES = ("geometric", "constant", "power")
 
 
 @st.composite
-def explorations(draw: st.DrawFn) -> tuple[Explored, Settings]:
+def explorations(draw: st.DrawFn) -> tuple[Explored, SliderSettings]:
     """An instance, with sliders and switches anywhere."""
     explored = Explored(draw(st.one_of(b2dep_instances(), tables())))
     arms, start = explored.instance.arms, explored.settings
@@ -57,17 +57,17 @@ def rotations(cycle: Sequence[int]) -> list[list[int]]:
 
 @given(explorations())
 def test_answers_are_what_the_library_says_of_the_exported_instance(
-    exploration: tuple[Explored, Settings],
+    exploration: tuple[Explored, SliderSettings],
 ) -> None:
     explored, settings = exploration
     found = answer(explored, settings)
     instance = Instance.from_toml(found.toml)
-    assert built(found.python) == instance == explored.instance_at(settings)
+    assert built(found.python) == instance == explored.at(settings).instance
     assert found.means == instance.means.tolist()
     if found.conflict is not None:
         with pytest.raises(ValueError, match="^" + re.escape(found.conflict) + "$"):
             fallow.plan(instance)
-        assert found.courses == []
+        assert found.cycles == []
         return
     best = fallow.plan(instance)
     assert found.certificate == best.certificate
@@ -77,22 +77,22 @@ def test_answers_are_what_the_library_says_of_the_exported_instance(
             plans[planner.__name__] = planner(instance)
         except ValueError:
             continue
-    assert [course.planner for course in found.courses] == list(plans)
-    for course, plan in zip(found.courses, plans.values(), strict=True):
-        assert course.gain == plan.gain
-        assert course.length == len(plan.cycle)
-        assert course.cycle == min(rotations(plan.cycle))
-        assert course.share == pytest.approx(plan.gain / best.upper_bound if best.gain else 1.0)
+    assert [planned.planner for planned in found.cycles] == list(plans)
+    for planned, plan in zip(found.cycles, plans.values(), strict=True):
+        assert planned.gain == plan.gain
+        assert planned.length == len(plan.cycle)
+        assert planned.cycle == min(rotations(plan.cycle))
+        assert planned.share == pytest.approx(plan.gain / best.upper_bound if best.gain else 1.0)
         # Delays and rewards, counted anew over two turns of the cycle.
-        rounds = [*course.cycle, *course.cycle]
-        for turn, arm in enumerate(course.cycle, len(course.cycle)):
+        rounds = [*planned.cycle, *planned.cycle]
+        for turn, arm in enumerate(planned.cycle, len(planned.cycle)):
             last = max(before for before in range(turn) if rounds[before] == arm)
             delay = turn - last
-            assert course.delays[turn - len(course.cycle)] == delay
+            assert planned.delays[turn - len(planned.cycle)] == delay
             mean = instance.means[arm, min(delay, instance.max_delay + 1) - 1]
-            assert course.rewards[turn - len(course.cycle)] == mean
-        assert fsum(course.rewards) / course.length == pytest.approx(course.gain)
-    played = zip(found.courses[0].cycle, found.courses[0].delays, strict=True)
+            assert planned.rewards[turn - len(planned.cycle)] == mean
+        assert fsum(planned.rewards) / planned.length == pytest.approx(planned.gain)
+    played = zip(found.cycles[0].cycle, found.cycles[0].delays, strict=True)
     assert {(arm, rest) for arm, rests in enumerate(found.rests) for rest in rests} == set(played)
 
 
@@ -106,7 +106,7 @@ def test_the_sliders_start_where_the_instance_is(
     )
     explored = Explored(made)
     assert explored.model is not None
-    start = explored.instance_at(explored.settings)
+    start = explored.at(explored.settings).instance
     assert start.max_delay <= made.max_delay
     padded = np.pad(start.means, ((0, 0), (0, made.max_delay - start.max_delay)), mode="edge")
     assert padded == pytest.approx(made.means, abs=1e-9)
@@ -119,8 +119,8 @@ def test_any_other_table_is_only_scaled() -> None:
     table = Instance([[0.1, 0.8, 0.2], [0.0, 0.0, 0.0], [0.3, 0.2, 0.1]])
     explored = Explored(table)
     assert explored.model is None
-    assert explored.instance_at(explored.settings) == table
-    moved = explored.instance_at(replace(explored.settings, levels=[0.4, 0.7, 0.6]))
+    assert explored.at(explored.settings).instance == table
+    moved = explored.at(replace(explored.settings, levels=[0.4, 0.7, 0.6])).instance
     expected = [[0.05, 0.4, 0.1], [0, 0, 0], [0.6, 0.4, 0.2]]
     assert moved.means == pytest.approx(np.array(expected))
 
@@ -141,11 +141,11 @@ def test_rules_are_switched_one_by_one() -> None:
     ]
     assert explored.settings.rules == [True, True, False]
     for kept in ([False, True, False], [True, False, True], [False, False, False]):
-        found = explored.instance_at(replace(explored.settings, rules=kept)).rules
+        found = explored.at(replace(explored.settings, rules=kept)).instance.rules
         kinds = {rule.kind for rule in found}
         wanted = ("groups", "at_least_once", "cooldowns")
         assert kinds == {kind for kind, is_on in zip(wanted, kept, strict=True) if is_on}
-    apart = explored.instance_at(replace(explored.settings, rules=[False, False, True])).rules
+    apart = explored.at(replace(explored.settings, rules=[False, False, True])).instance.rules
     assert apart == Rules(cooldowns=dict.fromkeys(EXAMPLE.names, 2))
 
 
@@ -155,14 +155,14 @@ def test_an_arm_that_is_excluded_is_not_asked_for() -> None:
     all_on = replace(explored.settings, rules=[True, True, True])
     found = answer(explored, all_on)
     assert found.conflict is None
-    assert set(found.courses[0].cycle) == {0, 2}
+    assert set(found.cycles[0].cycle) == {0, 2}
 
 
 def test_rules_that_cannot_be_kept_are_named_and_the_curves_stay() -> None:
     explored = Explored(Instance([[0.5, 0.9], [0.4, 0.8]]).with_rules(Rules(cooldowns=3)))
     found = answer(explored, explored.settings)
     assert found.means == [[0.5, 0.9], [0.4, 0.8]]
-    assert (found.courses, found.rests) == ([], [])
+    assert (found.cycles, found.rests) == ([], [])
     assert found.conflict is not None
     assert "0: 3 rounds from pull to pull" in found.conflict
     without = answer(explored, replace(explored.settings, rules=[False, True, False]))
@@ -176,16 +176,16 @@ def test_what_is_too_large_for_a_moving_slider_is_planned_when_it_rests() -> Non
     quick = answer(explored, explored.settings)
     thorough = answer(explored, replace(explored.settings, thorough=True))
     best = optimal(instance)
-    assert thorough.courses[0].gain == best.gain
+    assert thorough.cycles[0].gain == best.gain
     assert thorough.certificate == best.certificate
-    assert quick.certificate <= quick.courses[0].gain / best.gain < 1 + 1e-9
-    assert quick.courses[0].gain == max(course.gain for course in quick.courses)
+    assert quick.certificate <= quick.cycles[0].gain / best.gain < 1 + 1e-9
+    assert quick.cycles[0].gain == max(planned.gain for planned in quick.cycles)
     assert quick.certificate < thorough.certificate
 
 
 def test_long_cycles_are_cut_but_counted_whole() -> None:
     explored = Explored(catalog.published_recovering())
-    best, *_ = answer(explored, explored.settings).courses
+    best, *_ = answer(explored, explored.settings).cycles
     assert best.length > len(best.cycle) == len(best.delays) == len(best.rewards) == 240
 
 

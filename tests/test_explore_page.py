@@ -64,7 +64,7 @@ def open_page(browser: Chrome, process: Process, width: int = 1280, scheme: str 
     browser.get("about:blank")
     browser.execute("getLog", {"type": "browser"})
     browser.get(process.address)
-    until(browser, "document.querySelectorAll('#courses > li').length")
+    until(browser, "document.querySelectorAll('#cycles > li').length")
     settled(browser)
 
 
@@ -110,7 +110,7 @@ def check(browser: Chrome) -> None:
     result = text_of(browser, "#result")
     assert f" {best.gain:.3f} a round, " in result
     assert ("at least" not in result) == (best.certificate > 1 - 1e-6)
-    rows = value(browser, "[...document.querySelectorAll('#courses > li')].map(e => e.innerText)")
+    rows = value(browser, "[...document.querySelectorAll('#cycles > li')].map(e => e.innerText)")
     gains = [best.gain]
     for row, planner in zip(rows[1:], (greedy, ghost), strict=True):
         if "finds no plan within the rules" in row:

@@ -18,9 +18,9 @@ import fallow
 from fallow import Instance, catalog
 from fallow.cli import app as command_line
 from fallow.explore import app
-from fallow.explore.messages import Settings
+from fallow.explore.messages import SliderSettings
 from fallow.explore.model import EXAMPLE, Explored
-from fallow.live.service.web import MOST_BYTES
+from fallow.live.service.http import MOST_BODY_BYTES
 
 OWN = {"host": "127.0.0.1:8000"}
 Scene = Callable[[app.Explorer], Awaitable[None]]
@@ -52,7 +52,7 @@ def test_the_page_is_answered_as_it_starts() -> None:
     assert start["longest"] == 12
     assert start["settings"]["decay"] == {"geometric": 0.7}
     best = fallow.plan(EXAMPLE)
-    assert asked("POST", "/answer", start["settings"]).json["courses"][0]["gain"] == best.gain
+    assert asked("POST", "/answer", start["settings"]).json["cycles"][0]["gain"] == best.gain
     assert asked("GET", "/start", instance=catalog.blocking_large()).json["longest"] == 20
 
 
@@ -99,7 +99,7 @@ def changed(**changes: Any) -> bytes:
         (changed(rules=[True]), 422, "rules must be on or off, one for each of 3, got 1"),
         (changed(rules=[1, 1, 1]), 422, "bool"),
         (changed(colour="red"), 422, "colour"),
-        (b" " * (MOST_BYTES + 1), 413, "1,000,000"),
+        (b" " * (MOST_BODY_BYTES + 1), 413, "1,000,000"),
     ],
 )
 def test_what_breaks_a_rule_is_refused(body: bytes, status: int, word: str) -> None:
@@ -175,10 +175,10 @@ def test_there_is_nothing_but_the_page() -> None:
 
 
 def test_one_answer_at_a_time_and_none_for_those_who_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Settings] = []
+    begun: list[SliderSettings] = []
     go_on = threading.Semaphore(0)
 
-    def slow_answer(_: Explored, settings: Settings) -> str:
+    def slow_answer(_: Explored, settings: SliderSettings) -> str:
         begun.append(settings)
         assert go_on.acquire(timeout=PATIENCE)
         return "answered"

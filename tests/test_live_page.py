@@ -54,8 +54,8 @@ def test_figures_and_words(browser: Chrome, stub: Stub) -> None:
     )
     assert strip == CAMPAIGNS["usual"]["plan"]["cycle"]
     settings = text_of(browser, "#settings")
-    assert "hymn: 3 rounds from one showing to the next, at least" in settings
-    assert "march: never shown" in settings
+    assert "hymn: 3 rounds from pull to pull" in settings
+    assert "march: not in the plan" in settings
     assert "more than 6 rounds" in settings
     assert value(browser, "document.title") == "morning | fallow"
 

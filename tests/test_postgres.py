@@ -17,8 +17,8 @@ from live_helpers import acknowledged, batch, kept_users, kill_appender, run_app
 
 from benchmarks.postgres import Postgres
 from fallow.live.events import DECISION, FEEDBACK, Event
-from fallow.live.folding import load_state
-from fallow.live.stores import PAGE, Store, StoreError, open_store
+from fallow.live.loading import load_state
+from fallow.live.stores import PAGE_EVENTS, Store, StoreError, open_store
 
 pytestmark = pytest.mark.slow
 KILLS = 10 if os.environ.get("FALLOW_NIGHTLY") else 2
@@ -77,11 +77,11 @@ def test_news_come_in_order_and_what_they_get_in_the_way_of_is_not_kept(
 def test_many_news_come_in_pages(stores: tuple[Store, Store]) -> None:
     one, other = stores
     number = one.create("shared", "{}")[0].number
-    theirs = [decision(str(user)) for user in range(2 * PAGE + 1)]
+    theirs = [decision(str(user)) for user in range(2 * PAGE_EVENTS + 1)]
     one.append([batch(one, number, 0, theirs)])
     (kept,) = other.append([batch(other, number, 0, [decision("7"), decision("new")])])
     assert list(kept.news) == list(enumerate(theirs, 1))
-    assert kept.numbers == [None, 2 * PAGE + 2]
+    assert kept.numbers == [None, 2 * PAGE_EVENTS + 2]
 
 
 def test_processes_that_append_to_the_same_campaigns_do_not_wait_for_each_other(
@@ -262,7 +262,7 @@ def test_two_processes_that_decide_for_the_same_users_make_one_chain(url: str) -
     rounds = 100
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "chooser", url, seed, str(rounds)],
+            [sys.executable, "-m", "decider_process", url, seed, str(rounds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

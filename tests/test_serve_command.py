@@ -30,7 +30,7 @@ from service_helpers import (
 )
 
 from fallow.cli import app
-from fallow.live.service.protocol import MOST_BYTES
+from fallow.live.service.server import MOST_HEADER_BYTES
 from fallow.live.service.tokens import ADMIN
 
 pytestmark = pytest.mark.slow
@@ -132,8 +132,8 @@ def test_names_in_addresses_are_decoded(tmp_path: Path) -> None:
 
 
 def test_what_is_no_http_is_refused_in_json(tmp_path: Path) -> None:
-    endless = b"GET / HTTP/1.1\r\nx: " + b"a" * (4 * MOST_BYTES)
-    many = b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * MOST_BYTES
+    endless = b"GET / HTTP/1.1\r\nx: " + b"a" * (4 * MOST_HEADER_BYTES)
+    many = b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * MOST_HEADER_BYTES
     with served(tmp_path) as process:
         for content in (b"hello\r\n\r\n", endless, many):
             with socket.create_connection(("127.0.0.1", process.port), PATIENCE) as line:

@@ -13,8 +13,9 @@ from threading import Event as Gate
 import pytest
 from service_helpers import PATIENCE, SETTINGS, Answer, Asked, counts, play
 
+from fallow.live.service.background import Intervals
 from fallow.live.service.messages import MOST_IN_BATCH
-from fallow.live.stores import Batch, Kept, Store, StoreError, open_store
+from fallow.live.stores import EventBatch, Kept, Store, StoreError, open_store
 from fallow.live.stores.memory import MemoryStore
 from fallow.live.stores.sqlite import SQLiteStore
 
@@ -35,7 +36,7 @@ class SlowStore(SQLiteStore):
         self.gate.set()
         self.broken = False
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         assert self.gate.wait(PATIENCE)
         if self.broken:
             raise StoreError("events.db could not be written to: disk full")
@@ -236,7 +237,7 @@ def test_many_requests_are_kept_in_few_transactions() -> None:
         waiting = [asyncio.create_task(asked.decide(f"user {n}")) for n in range(100)]
         while len(asked.host.campaigns["morning"].turns) < 100:
             await asyncio.sleep(0.001)
-        assert asked.host.campaigns["morning"].desk.state.head == 0  # nothing before the commit
+        assert asked.host.campaigns["morning"].decider.state.head == 0  # nothing before the commit
         assert not any(task.done() for task in waiting)
         slow.gate.set()
         answers = await asyncio.gather(*waiting)
@@ -272,9 +273,7 @@ def test_a_failed_commit_leaves_no_trace() -> None:
     play(scene, slow)
 
 
-def test_overdue_feedback_counts_as_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", 0.01)
-
+def test_overdue_feedback_counts_as_the_default() -> None:
     async def scene(asked: Asked) -> None:
         identity = (await asked.decide()).json["id"]
         until = time.monotonic() + PATIENCE
@@ -285,7 +284,7 @@ def test_overdue_feedback_counts_as_the_default(monkeypatch: pytest.MonkeyPatch)
         assert (await asked.feedback(identity, 1)).json == {"status": "applied"}
 
     for store in (MemoryStore(), SlowStore()):
-        play(scene, store, default_reward=0.0, wait=0.05)
+        play(scene, store, intervals=Intervals(tick=0.01), default_reward=0.0, wait=0.05)
 
 
 def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:

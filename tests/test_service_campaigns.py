@@ -13,9 +13,9 @@ from service_helpers import Asked, play
 from test_service_host import SharedStore
 
 from fallow.live.events import RETIRE, Event
-from fallow.live.service.served import Turns
+from fallow.live.service.committer import Turns
 from fallow.live.state import State
-from fallow.live.stores import Batch, HistoryError, Kept
+from fallow.live.stores import EventBatch, HistoryError, Kept
 from fallow.live.stores.sqlite import SQLiteStore
 
 EVENING: dict[str, Any] = {"arms": ["red", "green"], "max_delay": 2}
@@ -67,7 +67,7 @@ def test_a_campaign_whose_events_cannot_be_applied_is_loaded_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The event was kept, so it is there afterwards; the next batch is written as ever."""
-    caplog.set_level(logging.ERROR, "fallow.service")
+    caplog.set_level(logging.ERROR, "fallow")
     real = State.apply
 
     def fail_once(self: State, number: int, event: Event) -> int:
@@ -130,7 +130,7 @@ def test_a_batch_of_which_nothing_was_kept_is_503() -> None:
     class Broken(SQLiteStore):
         is_broken = False
 
-        def append(self, batches: Sequence[Batch]) -> list[Kept]:
+        def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
             if self.is_broken:
                 raise HistoryError("gone")
             return super().append(batches)

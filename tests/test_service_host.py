@@ -12,11 +12,12 @@ from live_helpers import batch
 from service_helpers import PATIENCE, Asked, play
 from test_service import SlowStore
 
-from fallow.live.desk import Desk
+from fallow.live.decider import Decider
 from fallow.live.events import RETIRE, Event
-from fallow.live.policy import Policy
+from fallow.live.policy import CampaignPolicy
+from fallow.live.service.background import Intervals
 from fallow.live.state import State
-from fallow.live.stores import Batch, Kept
+from fallow.live.stores import EventBatch, Kept
 from fallow.live.stores.sqlite import SQLiteStore
 
 
@@ -30,7 +31,7 @@ class SharedStore(SQLiteStore):
         self.is_asked, self.gate = Gate(), Gate()
         self.gate.set()
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         self.is_asked.set()
         assert self.gate.wait(PATIENCE)
         return super().append(batches)
@@ -62,9 +63,9 @@ def test_one_key_is_one_decision_among_processes() -> None:
         busy = await _make_busy(asked, store)
         mine = asyncio.create_task(asked.decide("ann", "key"))
         await _until_claimed(asked, 3)
-        desk = Desk("morning", State(campaign.desk.state.settings))
-        desk.plan_now()
-        other = desk.decide("cid", "key", time.time())
+        decider = Decider("morning", State(campaign.decider.state.settings))
+        decider.plan_now()
+        other = decider.decide("cid", "key", time.time())
         assert isinstance(other, Event)
         store.append_as_other(campaign.number, 0, other)
         store.gate.set()
@@ -82,7 +83,7 @@ def test_no_arm_is_shown_that_was_retired_meanwhile(elsewhere: bool) -> None:
 
     async def scene(asked: Asked) -> None:
         campaign = asked.host.campaigns["morning"]
-        made = campaign.desk.decide("ann", None, time.time())
+        made = campaign.decider.decide("ann", None, time.time())
         assert isinstance(made, Event)
         if elsewhere:
             busy = await _make_busy(asked, store)
@@ -114,7 +115,7 @@ def test_of_two_rewards_in_two_processes_one_counts() -> None:
         busy = await _make_busy(asked, store)
         mine = asyncio.create_task(asked.feedback(identity, 0.5))
         await _until_claimed(asked, 2)
-        other = campaign.desk.feedback(1, 0.9, time.time())
+        other = campaign.decider.feedback(1, 0.9, time.time())
         assert other is not None
         store.append_as_other(campaign.number, 1, other)
         store.gate.set()
@@ -125,10 +126,7 @@ def test_of_two_rewards_in_two_processes_one_counts() -> None:
     play(scene, store)
 
 
-def test_it_is_ready_again_without_traffic(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", 0.01)
+def test_it_is_ready_again_without_traffic(caplog: pytest.LogCaptureFixture) -> None:
     slow = SlowStore()
 
     async def scene(asked: Asked) -> None:
@@ -140,12 +138,12 @@ def test_it_is_ready_again_without_traffic(
             await asyncio.sleep(0.01)
         assert caplog.text.count("disk full") == 1
 
-    play(scene, slow)
+    play(scene, slow, intervals=Intervals(tick=0.01))
 
 
 def test_a_batch_says_what_could_not_be_kept() -> None:
     class FailsAfterOne(SlowStore):
-        def append(self, batches: Sequence[Batch]) -> list[Kept]:
+        def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
             kept = super().append(batches)
             self.broken = True
             return kept
@@ -164,7 +162,6 @@ def test_a_batch_says_what_could_not_be_kept() -> None:
 def test_what_fails_beside_the_requests_is_told_and_the_clock_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", 0.01)
     calls = []
 
     def fail(now: float) -> list[Event]:
@@ -175,48 +172,47 @@ def test_what_fails_beside_the_requests_is_told_and_the_clock_goes_on(
         raise RuntimeError("of a task")
 
     async def scene(asked: Asked) -> None:
-        monkeypatch.setattr(asked.host.campaigns["morning"].desk, "late", fail)
-        asked.host.spawn(fail_soon())
+        monkeypatch.setattr(asked.host.campaigns["morning"].decider, "late", fail)
+        asked.host.background.spawn(fail_soon())
         while len(calls) < 2:
             await asyncio.sleep(0.01)
         assert "of the clock" in caplog.text
         assert "of a task" in caplog.text
 
-    play(scene)
+    play(scene, intervals=Intervals(tick=0.01))
 
 
 def test_a_plan_that_fails_leaves_the_one_before(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail() -> Policy:
+    def fail() -> CampaignPolicy:
         raise RuntimeError("of the planner")
 
     async def scene(asked: Asked) -> None:
-        desk = asked.host.campaigns["morning"].desk
-        before = desk.policy
-        monkeypatch.setattr(desk, "plan", lambda: fail)
-        while "of the planner" not in caplog.text or desk.is_due:
+        decider = asked.host.campaigns["morning"].decider
+        before = decider.policy
+        monkeypatch.setattr(decider, "plan", lambda: fail)
+        while "of the planner" not in caplog.text or decider.is_due:
             identity = (await asked.decide()).json["id"]
             assert (await asked.feedback(identity, 0.5)).status == 200
             await asyncio.sleep(0)
-        assert desk.policy is before
+        assert decider.policy is before
 
     play(scene)
 
 
 def test_a_start_counts_events_since_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.live.folding.SNAPSHOT", 3)
     store = SharedStore()
     monkeypatch.setattr(store, "close", lambda: None)  # it is in memory, and used again
 
     async def decide_twice(asked: Asked) -> None:
         for _ in "ab":
             await asked.decide()
-        while asked.host.campaigns["morning"].desk.state.head > 2 and store.snapshot(1) is None:
+        while asked.host.campaigns["morning"].decider.state.head > 2 and store.snapshot(1) is None:
             await asyncio.sleep(0.001)
 
     for _ in "ab":
-        play(decide_twice, store)
+        play(decide_twice, store, snapshot_events=3)
     found = store.snapshot(1)
     assert found is not None
     assert found[0] == 3

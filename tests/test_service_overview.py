@@ -13,13 +13,14 @@ import pytest
 from service_helpers import PATIENCE, SETTINGS, Asked, play, serving
 
 from fallow.live.events import DECISION, Event
+from fallow.live.service.background import Intervals
+from fallow.live.service.calls import CALLS
+from fallow.live.service.committer import ServedCampaign
 from fallow.live.service.demo import NAME, Demo
 from fallow.live.service.messages import Overview, Rest
-from fallow.live.service.openapi import CALLS, document
-from fallow.live.service.overview import MOST_BUCKETS, overview_of
-from fallow.live.service.served import ServedCampaign
-from fallow.live.service.watching import Watched
-from fallow.live.state import View
+from fallow.live.service.openapi import document
+from fallow.live.service.overview import MOST_BUCKETS, OverviewFeed, overview_of
+from fallow.live.state import PlanningView
 
 
 async def _overview(asked: Asked, name: str = "morning") -> dict[str, Any]:
@@ -85,12 +86,12 @@ def test_the_overview_adds_up() -> None:
 def _at_rounds(hosted: ServedCampaign, times: list[float], feedback: dict[int, float]) -> None:
     """Let decisions happen at these times, and feedback to some of them later."""
     for at in times:
-        event = hosted.desk.decide("ann", None, at)
-        hosted.apply(hosted.desk.state.head + 1, event)  # type: ignore[arg-type]
-    numbers = list(hosted.desk.state.numbers)[-len(times) :]
+        event = hosted.decider.decide("ann", None, at)
+        hosted.apply(hosted.decider.state.head + 1, event)  # type: ignore[arg-type]
+    numbers = list(hosted.decider.state.numbers)[-len(times) :]
     for place, after in feedback.items():
-        event = hosted.desk.feedback(numbers[place], 1.0, times[place] + after)  # type: ignore[assignment]
-        hosted.apply(hosted.desk.state.head + 1, event)  # type: ignore[arg-type]
+        event = hosted.decider.feedback(numbers[place], 1.0, times[place] + after)  # type: ignore[assignment]
+        hosted.apply(hosted.decider.state.head + 1, event)  # type: ignore[arg-type]
 
 
 def _seen(hosted: ServedCampaign, now: float) -> Overview:
@@ -109,20 +110,18 @@ def test_feedback_is_late_after_ten_times_the_usual() -> None:
     play(scene)
 
 
-def test_feedback_that_is_no_longer_expected_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.live.service.host.TICK_SECONDS", PATIENCE)
-
+def test_feedback_that_is_no_longer_expected_is_late() -> None:
     async def scene(asked: Asked) -> None:
         hosted = asked.host.campaigns["morning"]
         _at_rounds(hosted, [1000.0, 1001.0, 1002.0], {1: 1.0})
         for _ in "ab":  # before and after it expires
             counts = _seen(hosted, 1011.5).counts
             assert counts.late == 1
-            for event in list(hosted.desk.late(1011.5)):
-                hosted.apply(hosted.desk.state.head + 1, event)
+            for event in list(hosted.decider.late(1011.5)):
+                hosted.apply(hosted.decider.state.head + 1, event)
         assert counts.open == 1
 
-    play(scene, wait=10.0)
+    play(scene, intervals=Intervals(tick=PATIENCE), wait=10.0)
 
 
 @pytest.mark.parametrize("seconds", [0.001, 1.0, 1e4, 1e7])
@@ -191,22 +190,18 @@ def test_the_stream_tells_what_changed_and_ends() -> None:
     play(scene)
 
 
-def test_a_silent_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fallow.live.service.calls.STREAM_EVERY", 0.01)
-
+@pytest.mark.parametrize(("seconds", "most"), [(0.2, 6), (15.0, 0)])
+def test_a_silent_stream_sends_comments(seconds: float, most: int) -> None:
     async def scene(asked: Asked) -> None:
-        for seconds, most in ((0.2, 6), (15.0, 0)):
-            monkeypatch.setattr("fallow.live.service.calls.PING_SECONDS", seconds)
-            stream = asyncio.create_task(asked.ask("GET", "/v1/campaigns/morning/stream"))
-            await asyncio.sleep(1.3)
-            asked.service.drain()
-            parts = (await asyncio.wait_for(stream, 1.0)).body.split(b"\n\n")
-            asked.service._calls._draining.clear()
-            assert parts[0].startswith(b"data: ")
-            pings = parts.count(b": ping")
-            assert min(most, 1) <= pings <= most
+        stream = asyncio.create_task(asked.ask("GET", "/v1/campaigns/morning/stream"))
+        await asyncio.sleep(1.3)
+        asked.service.drain()
+        parts = (await asyncio.wait_for(stream, 1.0)).body.split(b"\n\n")
+        assert parts[0].startswith(b"data: ")
+        pings = parts.count(b": ping")
+        assert min(most, 1) <= pings <= most
 
-    play(scene)
+    play(scene, intervals=Intervals(stream=0.01, ping=seconds))
 
 
 def test_the_head_of_a_stream_ends_at_once() -> None:
@@ -223,24 +218,23 @@ def test_the_head_of_a_stream_ends_at_once() -> None:
 def test_all_who_watch_at_once_see_one_overview(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Overview] = []
 
-    def counted(hosted: ServedCampaign, now: float) -> tuple[View, Overview]:
+    def counted(hosted: ServedCampaign, now: float) -> tuple[PlanningView, Overview]:
         view, overview = overview_of(hosted, now)
         made.append(overview)
         return view, overview
 
-    monkeypatch.setattr("fallow.live.service.watching.LOOK_EVERY", 0.05)
-    monkeypatch.setattr("fallow.live.service.watching.overview_of", counted)
+    monkeypatch.setattr("fallow.live.service.overview.overview_of", counted)
 
     async def scene(asked: Asked) -> None:
-        watched = Watched(asked.host, asked.host.campaigns["morning"])
-        seen = await asyncio.gather(*(watched.latest() for _ in range(5)))
+        feed = OverviewFeed(asked.host, asked.host.campaigns["morning"])
+        seen = await asyncio.gather(*(feed.latest() for _ in range(5)))
         assert len(made) == 1
         assert all(each is seen[0] for each in seen)
         await asked.decide()
-        while json.loads((await watched.latest())[1])["counts"]["decisions"] == 0:
+        while json.loads((await feed.latest())[1])["counts"]["decisions"] == 0:
             await asyncio.sleep(0.01)
 
-    play(scene)
+    play(scene, intervals=Intervals(overview=0.05))
 
 
 def test_a_verdict_that_was_held_back_is_made_without_traffic(
@@ -252,9 +246,7 @@ def test_a_verdict_that_was_held_back_is_made_without_traffic(
         told.append(len(events))
         return Rest("cannot say", f"{len(events)} events")
 
-    monkeypatch.setattr("fallow.live.service.watching._rest_answer", tell)
-    monkeypatch.setattr("fallow.live.service.watching.REST_EVERY", 0.3)
-    monkeypatch.setattr("fallow.live.service.calls.STREAM_EVERY", 0.01)
+    monkeypatch.setattr("fallow.live.service.overview._rest_answer", tell)
 
     async def scene(asked: Asked) -> None:
         stream = asyncio.create_task(asked.ask("GET", "/v1/campaigns/morning/stream"))
@@ -266,7 +258,7 @@ def test_a_verdict_that_was_held_back_is_made_without_traffic(
         asked.service.drain()
         await stream
 
-    play(scene)
+    play(scene, intervals=Intervals(stream=0.01, rest=0.3))
 
 
 def test_the_demo_survives_arms_that_others_add() -> None:
@@ -295,16 +287,31 @@ def test_metrics_count() -> None:
     play(scene)
 
 
+def test_rules_are_given_in_words() -> None:
+    async def scene(asked: Asked) -> None:
+        overview = (await asked.ask("GET", "/v1/campaigns/morning")).json
+        assert overview["rules"] == [
+            {"arms": [], "text": "30 seconds from pull to pull"},
+            {"arms": ["hymn", "polka"], "text": "at most 2 in any 90 seconds"},
+            {"arms": ["hymn", "waltz"], "text": "60 seconds from one to the next (slow)"},
+        ]
+
+    rules = {
+        "cooldowns": 30,
+        "at_most": [{"arms": ["hymn", 2], "pulls": 2, "seconds": 90}],
+        "groups": {"slow": {"arms": ["hymn", "waltz"], "apart": 60}},
+    }
+    play(scene, clock="time", max_delay=1000, rules=rules)
+
+
 def test_all_calls_are_described_and_there() -> None:
     async def scene(asked: Asked) -> None:
         described = (await asked.ask("GET", "/openapi.json", secret=None)).json
         assert described == json.loads(json.dumps(document()))
-        assert described["paths"].keys() == CALLS.keys()
-        for path, methods in CALLS.items():
-            address = re.sub(r"{\w+}", "nosuch", path)
-            for method in methods:
-                answer = await asked.ask(method, address)
-                assert answer.status != 404 or "openapi" not in answer.json["error"], path
-                assert answer.status not in (405, 500)
+        assert len({(call.method, call.path) for call in CALLS}) == len(CALLS)
+        for call in CALLS:
+            answer = await asked.ask(call.method, re.sub(r"{\w+}", "nosuch", call.path))
+            assert answer.status != 404 or "openapi" not in answer.json["error"], call.path
+            assert answer.status not in (405, 500)
 
     play(scene)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from service_helpers import SECRETS, SETTINGS, Asked, counts, play
 
+from fallow.live.service.http import MOST_BODY_BYTES
 from fallow.live.service.tokens import ADMIN, READER, WRITER, Token
-from fallow.live.service.web import MOST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_token_may_have_less_than_one_request_a_second() -> None:
         ("campaigns/morning/decisions", b'{"user": "\\ud800 and so on"}', 400, "surrogate"),
         ("campaigns/morning/decisions", b'{"user": "\xff"}', 400, "utf-8"),
         ("campaigns/morning/decisions", b'{"user": "%b"}' % (b"x" * 201), 422, "200"),
-        ("campaigns/morning/decisions", b" " * (MOST_BYTES + 1), 413, "1,000,000"),
+        ("campaigns/morning/decisions", b" " * (MOST_BODY_BYTES + 1), 413, "1,000,000"),
         ("campaigns/nosuch/decisions", b'{"user": "a"}', 404, "nosuch"),
         ("campaigns/morning/decisions/batch", b'{"decisions": [{"user": "\\t"}]}', 422, "control"),
         (
@@ -166,7 +166,10 @@ def test_a_wrong_method_is_told_the_right_ones() -> None:
         assert answer.status == 405
         assert {"GET", "PUT"} <= set(answer.headers["Allow"].split(", "))
         assert "PUT" in answer.json["error"]
-        assert (await asked.ask("GET", "/v1/campaigns/morning/decisions")).status == 405
+        refused = await asked.ask("GET", "/v1/campaigns/morning/decisions")
+        assert (refused.status, refused.headers["Allow"]) == (405, "POST")
+        refused = await asked.ask("POST", "/v1/campaigns/morning")
+        assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD, PUT")
 
     play(scene)
 
@@ -194,7 +197,7 @@ def test_a_fault_in_a_decision_is_not_the_callers(
         def fail(*_: object) -> None:
             raise fault
 
-        monkeypatch.setattr(asked.host.campaigns["morning"].desk, "decide", fail)
+        monkeypatch.setattr(asked.host.campaigns["morning"].decider, "decide", fail)
         answer = await asked.decide()
         assert answer.status == 500
         assert str(fault) not in answer.json["error"]
@@ -216,7 +219,7 @@ def test_an_error_of_the_service_is_told_in_its_log(
         def fail(*_: object) -> None:
             raise RuntimeError("secret\x1b[31m\nline")
 
-        monkeypatch.setattr(asked.host.campaigns["morning"].desk, "decide", fail)
+        monkeypatch.setattr(asked.host.campaigns["morning"].decider, "decide", fail)
         answer = await asked.decide()
         assert answer.status == 500
         assert "secret" not in answer.json["error"]

@@ -8,10 +8,10 @@ import pytest
 from live_helpers import batch, decisions
 
 from fallow.live.events import ARM, CANCEL, DECISION, FEEDBACK, RETIRE, Event
-from fallow.live.folding import load_state
-from fallow.live.settings import Settings
+from fallow.live.loading import load_state
+from fallow.live.settings import CampaignSettings
 from fallow.live.state import State
-from fallow.live.stores import PAGE, Batch, HistoryError, Store, open_store
+from fallow.live.stores import PAGE_EVENTS, EventBatch, HistoryError, Store, open_store
 from fallow.live.stores.memory import MemoryStore
 
 EVENTS = (
@@ -86,12 +86,12 @@ def test_the_latest_snapshot_counts(reopen: Reopen) -> None:
 def test_reading_lets_others_append_and_sees_what_they_did(reopen: Reopen) -> None:
     store = reopen()
     number = store.create("long", "{}")[0].number
-    store.append([batch(store, number, 0, decisions(*range(2 * PAGE)))])
+    store.append([batch(store, number, 0, decisions(*range(2 * PAGE_EVENTS)))])
     reading = store.read(number)
     assert next(reading)[0] == 1
-    store.append([batch(store, number, 2 * PAGE, decisions("late"))])
-    assert sum(1 for _ in reading) >= 2 * PAGE - 1
-    assert [event.user for _, event in store.read(number, 2 * PAGE)] == ["late"]
+    store.append([batch(store, number, 2 * PAGE_EVENTS, decisions("late"))])
+    assert sum(1 for _ in reading) >= 2 * PAGE_EVENTS - 1
+    assert [event.user for _, event in store.read(number, 2 * PAGE_EVENTS)] == ["late"]
 
 
 def test_no_arm_is_shown_after_another_process_retired_it() -> None:
@@ -121,10 +121,10 @@ def test_another_history_is_refused_whatever_its_length(reopen: Reopen) -> None:
     known = batch(store, campaign, 0, [])
     store.append([batch(store, campaign, 0, decisions("ann", "bob"))])
     for head, checksum in ((2, known.checksum), (1, known.checksum), (3, known.checksum)):
-        wrong = Batch(campaign, head, checksum, decisions("eve"))
+        wrong = EventBatch(campaign, head, checksum, decisions("eve"))
         with pytest.raises(HistoryError, match="another history"):
             store.append([wrong])
-    gone = Batch(campaign + 7, 1, known.checksum, decisions("eve"))
+    gone = EventBatch(campaign + 7, 1, known.checksum, decisions("eve"))
     if not isinstance(store, MemoryStore):
         with pytest.raises(HistoryError, match="another history"):
             store.append([gone])
@@ -159,7 +159,7 @@ def test_threads_may_append_and_read_at_once(reopen: Reopen) -> None:
 
 def test_a_damaged_snapshot_is_left_alone_and_all_events_are_read(reopen: Reopen) -> None:
     store = reopen()
-    settings = Settings(("polka", "waltz"), max_delay=3)
+    settings = CampaignSettings(("polka", "waltz"), max_delay=3)
     record = store.create("morning", settings.to_json())[0]
     store.append([batch(store, record.number, 0, EVENTS[:2])])
     state = load_state(store, record)
@@ -171,7 +171,7 @@ def test_a_damaged_snapshot_is_left_alone_and_all_events_are_read(reopen: Reopen
 
 
 def test_a_snapshot_is_of_its_moment_whatever_comes_before_it_is_made_into_bytes() -> None:
-    state = State(Settings(("polka", "waltz"), max_delay=3))
+    state = State(CampaignSettings(("polka", "waltz"), max_delay=3))
     for number, event in enumerate(decisions("ann", "bob"), 1):
         state.apply(number, event._replace(arm="polka", delay=1))
     then, make = state.to_bytes(), state.snapshot()
@@ -183,7 +183,7 @@ def test_a_snapshot_is_of_its_moment_whatever_comes_before_it_is_made_into_bytes
 
 
 def test_the_oldest_open_decision_is_found_again() -> None:
-    settings = Settings(("polka",), max_delay=3, wait=1.0)
+    settings = CampaignSettings(("polka",), max_delay=3, wait=1.0)
     state = State(settings)
     assert list(state.overdue(9.0)) == []
     for number in range(1, 4):

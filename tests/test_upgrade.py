@@ -14,7 +14,7 @@ import pytest
 
 from fallow.live.campaign import Campaign
 from fallow.live.events import Event, checksum_after
-from fallow.live.folding import load_state
+from fallow.live.loading import load_state
 from fallow.live.stores import VERSION, HistoryError, open_store
 
 STORED = Path(__file__).parent / "stored"
@@ -83,7 +83,7 @@ def test_the_state_is_the_one_that_0_2_0_had(url: str) -> None:
             for name in ("head", "arms", "retired", "counts", "sums", "waiting", "kinds"):
                 assert getattr(state, name) == expected[name], name
             for key, number in expected["keys"].items():
-                assert state.keys.get(key) == state.place(number)
+                assert state.keys.get(key) == state.row(number)
             for user, shown in expected["recent"].items():
                 recent = [
                     [state.numbers[at], state.arms[state.arm[at]]] for at in state.recent(user)

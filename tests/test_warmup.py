@@ -23,7 +23,7 @@ from contextlib import suppress
 import fallow
 from fallow import kernels
 from fallow.cli.warmup import all_works
-from fallow.live import ConflictError, trial
+from fallow.live import ConflictError, compile_ahead
 from fallow.planners import HEURISTICS
 from fallow.planners.feasible import StuckError
 from helpers import all_kernels, reached
@@ -52,8 +52,8 @@ for make in MAKERS.values():
     for rewards in ("bernoulli", "none", "beta"):
         fallow.simulate(INSTANCE, make(), 3000, 1, rewards).expected_reward([1, 1000])
         fallow.simulate(INSTANCE, Spy(make()), 3000, 1, rewards, checkpoints=[1, 1000])
-for size, settings in itertools.product((1, 4, 60), trial.SETTINGS):
-    arms = [*trial.ARMS, *map(str, range(size))]
+for size, settings in itertools.product((1, 4, 60), compile_ahead.SETTINGS):
+    arms = [*compile_ahead.ARMS, *map(str, range(size))]
     now = itertools.count(step=7).__next__
     settings = dataclasses.replace(settings, arms=arms, max_delay=settings.max_delay + size)
     with fallow.Campaign.open("memory:", "c", now=now, **vars(settings)) as campaign:

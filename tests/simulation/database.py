@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 
 from fallow.live.events import Event
-from fallow.live.stores import Batch, Kept, Record, StoreError
+from fallow.live.stores import EventBatch, Kept, Record, StoreError
 from fallow.live.stores.memory import MemoryStore
 
 Watcher = Callable[[int, int, Event], None]
@@ -75,7 +75,7 @@ class Connection:
         self._may_fail("create")
         return self._database.content.create(name, settings)
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         """Keep all or nothing; a failure may come before, in the middle, or behind the commit."""
         database = self._database
         fails = self._random.random() < self.failures

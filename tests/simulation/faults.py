@@ -9,21 +9,22 @@ from unittest.mock import patch
 import numpy as np
 
 from fallow.limits import Past
-from fallow.live.chooser import Ages, Chooser
+from fallow.live.arm_search import Ages, ArmSearch
 from fallow.live.events import Claim, Event, checksum_after
-from fallow.live.service.committer import Committer
+from fallow.live.service.committer import GroupCommitter, ServedCampaign
 from fallow.live.service.messages import Bucket
-from fallow.live.service.served import ServedCampaign
 from fallow.live.state import OPEN, State
-from fallow.live.stores import Batch, Kept, StoreError, numbered
+from fallow.live.stores import EventBatch, Kept, StoreError, numbered
 from fallow.planners.ruled_schedule import past_of
 
 SERVED: list[ServedCampaign] = []
 """All campaigns, as one queue for all of them would see them."""
-_keep, _give_back = Committer.keep, ServedCampaign._give_back
+_keep, _give_back = GroupCommitter.keep, ServedCampaign._give_back
 
 
-def _kept_in_one_queue(self: Committer, campaign: ServedCampaign, event: Event | None) -> object:
+def _kept_in_one_queue(
+    self: GroupCommitter, campaign: ServedCampaign, event: Event | None
+) -> object:
     SERVED.append(campaign)
     return _keep(self, campaign, event)
 
@@ -36,12 +37,12 @@ def _looks_at_others(self: ServedCampaign, taken: set[Claim]) -> None:
     _give_back(self, taken)
 
 
-def _with_fresh_deadlines(self: Chooser, ages: Ages) -> Past:
+def _with_fresh_deadlines(self: ArmSearch, ages: Ages) -> Past:
     return past_of(self._problem, self._pulled(ages), 0)
 
 
 def _without_checksum(
-    batch: Batch, head: int, _checksum: int | None, news: Sequence[tuple[int, Event]]
+    batch: EventBatch, head: int, _checksum: int | None, news: Sequence[tuple[int, Event]]
 ) -> Kept:
     if head < batch.head:
         raise StoreError("simulated: it was restored from an older copy")
@@ -52,10 +53,10 @@ def _without_checksum(
 
 
 def _without_own_retirements(
-    batch: Batch, head: int, checksum: int | None, news: Sequence[tuple[int, Event]]
+    batch: EventBatch, head: int, checksum: int | None, news: Sequence[tuple[int, Event]]
 ) -> Kept:
     kept = numbered(batch, head, checksum, news)
-    numbers = [head + place for place in range(1, len(batch.events) + 1)]
+    numbers = [head + index for index in range(1, len(batch.events) + 1)]
     known = batch.checksum
     for _, event in news:
         known = checksum_after(known, event)
@@ -68,11 +69,11 @@ def _stops_at_the_first_that_is_not_due(self: State, now: float) -> Iterator[int
     wait = self.settings.wait
     if wait is None:
         return
-    for place in range(len(self.at)):
-        if self.at[place] + wait > now:
+    for row in range(len(self.at)):
+        if self.at[row] + wait > now:
             return
-        if self.status[place] == OPEN:
-            yield place
+        if self.status[row] == OPEN:
+            yield row
 
 
 def _every_second_a_bucket(state: State, now: float) -> list[Bucket]:
@@ -88,11 +89,11 @@ def faults() -> dict[str, list[AbstractContextManager[object]]]:
     """Return what puts each bug back, by its number in the report that found it."""
     return {
         "1: one queue for all campaigns": [
-            patch.object(Committer, "keep", _kept_in_one_queue),
+            patch.object(GroupCommitter, "keep", _kept_in_one_queue),
             patch.object(ServedCampaign, "_give_back", _looks_at_others),
         ],
         "2: deadlines begin again at every decision": [
-            patch.object(Chooser, "_past", _with_fresh_deadlines),
+            patch.object(ArmSearch, "_past", _with_fresh_deadlines),
         ],
         "3: history without bounds": [
             patch("fallow.live.service.overview._history", _every_second_a_bucket),

@@ -7,11 +7,10 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 from service_helpers import SECRETS, Answer, ask_app
 
-from fallow.live.folding import load_state
+from fallow.live.loading import load_state
 from fallow.live.service.app import Service
 from fallow.live.service.host import Host
 from fallow.live.service.overview import MOST_BUCKETS, overview_of
@@ -73,7 +72,7 @@ class Process:
         return START + self._world.scheduler.now + self.clock_offset
 
     def _start(self) -> None:
-        self.host = Host(self.store, self.now)
+        self.host = Host(self.store, self.now, snapshot_events=SNAPSHOT_EVENTS)
         self.service = Service(self.host, [Token(SECRETS[ADMIN].encode(), ADMIN)])
         self.host.start()
 
@@ -137,7 +136,7 @@ class World:
     def run(self) -> None:
         """Play everything, and raise `BrokenError` if something does not hold."""
         rolling = self.scheduler.random
-        with self._logged(), patch("fallow.live.folding.SNAPSHOT", SNAPSHOT_EVENTS):
+        with self._logged():
             for _ in range(rolling.randint(1, 3) if self.is_shared else 1):
                 self.processes.append(Process(self))
             self._clients_left = rolling.randint(2, 5)
@@ -331,7 +330,7 @@ class World:
         if process.known_epoch == self.database.epoch:
             self._require(host.committer.failure is None, f"not ready: {host.committer.failure}")
         if host.committer.failure is None:  # also where an older copy was restored
-            live = campaign.desk.state.to_bytes()
+            live = campaign.decider.state.to_bytes()
             self._require(live == replayed.to_bytes(), f"{name}: live state and replay differ")
 
     def _settings(self, name: str) -> dict[str, Any]:
@@ -357,7 +356,7 @@ class World:
     @contextmanager
     def _logged(self) -> Iterator[None]:
         """Take what the service logs as a fault of its own for broken, unless it was simulated."""
-        logger = logging.getLogger("fallow.service")
+        logger = logging.getLogger("fallow")
         handler = _Faults(self.note)
         logger.addHandler(handler)
         try:

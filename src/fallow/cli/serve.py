@@ -41,13 +41,13 @@ def serve_command(
 ) -> None:
     """Serve campaigns over HTTP: decisions, feedback, and a page to watch them."""
     with user_mistakes():
-        from fallow.live.service.listen import Place  # slow to import, and needs an extra
-        from fallow.live.service.serve import serve
+        from fallow.live.service.app import serve  # slow to import, and needs an extra
+        from fallow.live.service.server import Address
         from fallow.live.service.tokens import ADMIN, HOW, Token, read_tokens
         from fallow.live.stores import StoreError, open_store
 
         checks.not_negative("--rate", rate)
-        place = Place(host, port, cert, key)
+        address = Address(host, port, cert, key)
         if not demo and (store is None or token_file is None):
             missing = "--token-file" if store is not None else "--store"
             raise InputError(
@@ -62,10 +62,10 @@ def serve_command(
             secret = secrets.token_hex(16)
             tokens, fragment = [Token(secret.encode(), ADMIN, rate)], f"/#token={secret}"
 
-        def say(address: str) -> None:
-            print_line(f"serving {address}{fragment}")
+        def announce(url: str) -> None:
+            print_line(f"serving {url}{fragment}")
 
         try:
-            serve(open_store(store or "memory:", durable), tokens, place, say, demo)
+            serve(open_store(store or "memory:", durable), tokens, address, announce, demo)
         except StoreError as error:
             raise OSError(str(error)) from error

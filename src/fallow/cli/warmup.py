@@ -10,7 +10,7 @@ from fallow.cli.app import app, user_mistakes
 from fallow.cli.progress import progress_bar
 from fallow.cli.terminal import print_line
 from fallow.learners.registry import LEARNERS, learner_factory
-from fallow.live.trial import compile_decisions
+from fallow.live.compile_ahead import compile_decisions
 from fallow.logs import rest_matters, simulate_log, value
 from fallow.machine_code import keep_stamp
 from fallow.planners import HEURISTICS, advise

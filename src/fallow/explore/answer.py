@@ -8,7 +8,7 @@ import numpy as np
 
 from fallow.arrays import IntArray
 from fallow.explore.code import as_python, as_toml
-from fallow.explore.messages import Answer, Course, Settings
+from fallow.explore.messages import Answer, PlannedCycle, SliderSettings
 from fallow.explore.model import Explored
 from fallow.instance import Instance
 from fallow.kernels.cycles import cycle_rewards, own_delays
@@ -24,9 +24,9 @@ MOST_ROUNDS = 240
 """Of a cycle that are shown."""
 
 
-def answer(explored: Explored, settings: Settings) -> Answer:
+def answer(explored: Explored, settings: SliderSettings) -> Answer:
     """Return what the settings lead to."""
-    instance, model = explored.instance_at(settings), explored.model_at(settings)
+    instance, model = explored.at(settings)
     plans: dict[str, Plan] = {}
     conflict = None
     try:
@@ -36,7 +36,9 @@ def answer(explored: Explored, settings: Settings) -> Answer:
     best = plans.get("best")
     return Answer(
         means=instance.means.tolist(),
-        courses=[_course(instance, name, each, plans["best"]) for name, each in plans.items()],
+        cycles=[
+            _planned_cycle(instance, name, each, plans["best"]) for name, each in plans.items()
+        ],
         certificate=0.0 if best is None else best.certificate,
         rests=[] if best is None else _rests(instance, best),
         conflict=conflict,
@@ -64,10 +66,10 @@ def _quick_plan(instance: Instance, known: list[Plan]) -> Plan:
     return max(known, key=lambda each: each.gain) if known else plan(instance)
 
 
-def _course(instance: Instance, planner: str, found: Plan, best: Plan) -> Course:
+def _planned_cycle(instance: Instance, planner: str, found: Plan, best: Plan) -> PlannedCycle:
     cycle = _steady(found.cycle)
     share = found.gain / best.upper_bound if best.upper_bound > 0 else 1.0
-    return Course(
+    return PlannedCycle(
         planner=planner,
         length=len(cycle),
         cycle=cycle[:MOST_ROUNDS].tolist(),

@@ -20,11 +20,11 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import Receive, Scope, Send
 
 from fallow.explore.answer import answer
-from fallow.explore.messages import MOST_DELAY, Settings, Start
+from fallow.explore.messages import MOST_DELAY, SliderSettings, Start
 from fallow.explore.model import Explored
-from fallow.live.service import web
-from fallow.live.service.listen import Place, listen, run
-from fallow.live.service.messages import Problem
+from fallow.live.service import http
+from fallow.live.service.messages import ErrorAnswer
+from fallow.live.service.server import Address, listen, run
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
@@ -34,7 +34,7 @@ USUAL_DELAY = 12
 """Up to which sliders for delays go, unless the instance has a longer one."""
 NOWHERE = "the address must be that of the page, /"
 
-_settings = msgspec.json.Decoder(Settings).decode
+_settings = msgspec.json.Decoder(SliderSettings).decode
 
 
 class Explorer:
@@ -56,8 +56,8 @@ class Explorer:
                 Route("/", self._page),
                 Route("/start", self._start),
                 Route("/answer", self._answer, methods=["POST"]),
-                Mount("/page", web.PageFiles(directory=web.PAGE)),
-                Mount("/explore", web.PageFiles(directory=OWN_PAGE)),
+                Mount("/page", http.PageFiles(directory=http.PAGE_FOLDER)),
+                Mount("/explore", http.PageFiles(directory=OWN_PAGE)),
             ],
             redirect_slashes=False,
         )
@@ -69,31 +69,31 @@ class Explorer:
             scope["app"] = self  # so that Starlette raises what it refuses
             await self._router(scope, receive, send)
         except Exception as error:
-            status, message, headers = web.refusal(error, NOWHERE)
-            refused = web.json_answer(Problem(message), status)
+            status, message, headers = http.refusal(error, NOWHERE)
+            refused = http.json_answer(ErrorAnswer(message), status)
             refused.headers.update(headers)
             await refused(scope, receive, send)
 
     async def _page(self, _request: Request) -> Response:
-        return FileResponse(OWN_PAGE / "index.html", headers=web.PAGE_HEADERS)
+        return FileResponse(OWN_PAGE / "index.html", headers=http.PAGE_HEADERS)
 
     async def _start(self, _request: Request) -> Response:
         explored = self._explored
         usual = min(MOST_DELAY, max(USUAL_DELAY, explored.instance.max_delay))
         rules = [switch.text for switch in explored.switches]
-        return web.json_answer(
+        return http.json_answer(
             Start(list(explored.instance.names), rules, usual, explored.settings)
         )
 
     async def _answer(self, request: Request) -> Response:
-        settings = _settings(await web.read_body(request.receive))
+        settings = _settings(await http.read_body(request.receive))
         async with self._turns[settings.thorough]:
             if await request.is_disconnected():  # the sliders have moved on
                 return Response(status_code=204)
             work = asyncio.get_running_loop().run_in_executor(
                 self._threads, answer, self._explored, settings
             )
-            return web.json_answer(await work)
+            return http.json_answer(await work)
 
 
 def _check_sender(request: Request) -> None:
@@ -109,6 +109,6 @@ def explore(explored: Explored, port: int, say: Callable[[str], None]) -> None:
     """Serve the page on this machine until a signal comes; say the address when it is there."""
 
     async def serve() -> None:
-        await listen(Explorer(explored), Place(HOST, port), say, drain=lambda: None)
+        await listen(Explorer(explored), Address(HOST, port), say, drain=lambda: None)
 
     run(serve())

@@ -11,7 +11,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Delay = Annotated[int, Meta(ge=1, le=MOST_DELAY)]
 
 
-class Settings(Struct, forbid_unknown_fields=True):
+class SliderSettings(Struct, forbid_unknown_fields=True):
     """Where sliders and switches are.
 
     `levels` are what each arm earns at best, `rules` says which are on. Delays and decay are None
@@ -33,11 +33,11 @@ class Start(Struct):
     rules: list[str]
     longest: int
     """The end of the sliders for delays."""
-    settings: Settings
+    settings: SliderSettings
 
 
-class Course(Struct):
-    """What one planner would play for ever, and what it earns a round.
+class PlannedCycle(Struct):
+    """The cycle of one planner, and what it earns per round.
 
     Of a cycle of `length` rounds, `cycle` has the first ones if it is long; `delays` and `rewards`
     are those of each of them. `share` is the gain by the least upper bound that is known.
@@ -55,14 +55,14 @@ class Course(Struct):
 class Answer(Struct):
     """What the settings lead to.
 
-    `courses` begin with the best one, and lack those that find nothing within the rules. Where the
+    `cycles` begin with the best one, and lack those that find nothing within the rules. Where the
     rules cannot all be kept there is none, and `conflict` says why. `certificate` is the share of
     the optimum that the best one is proved to have, and `rests` are the delays at which it plays
     each arm.
     """
 
     means: list[list[float]]
-    courses: list[Course]
+    cycles: list[PlannedCycle]
     certificate: float
     rests: list[list[int]]
     conflict: str | None

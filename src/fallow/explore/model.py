@@ -12,7 +12,7 @@ import numpy as np
 from fallow import checks, decay
 from fallow.arrays import FloatArray
 from fallow.errors import InputError
-from fallow.explore.messages import MOST_DELAY, Settings
+from fallow.explore.messages import MOST_DELAY, SliderSettings
 from fallow.instance import Instance
 from fallow.rules import Rule, Rules
 
@@ -47,6 +47,13 @@ class Model(NamedTuple):
         return Instance.b2dep(
             self.baselines, self.delays, decay.from_document(dict(self.decay)), names
         )
+
+
+class Moved(NamedTuple):
+    """What the sliders stand for: an instance, and how it was built, None if it is a table."""
+
+    instance: Instance
+    model: Model | None
 
 
 @dataclass(frozen=True)
@@ -89,33 +96,27 @@ class Explored:
         return best
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SliderSettings:
         """Where the sliders start."""
-        return Settings(
+        return SliderSettings(
             levels=self.levels,
             rules=[switch.on for switch in self.switches],
             delays=None if self.model is None else list(self.model.delays),
             decay=None if self.model is None else dict(self.model.decay),
         )
 
-    def model_at(self, settings: Settings) -> Model | None:
-        """Return what the sliders stand for, None if they only scale a table."""
+    def at(self, settings: SliderSettings) -> Moved:
+        """Return what the sliders and switches stand for."""
         self._check(settings)
+        model = None
         if settings.delays is None or settings.decay is None:
-            return None
-        return Model(settings.levels, settings.delays, settings.decay)
-
-    def instance_at(self, settings: Settings) -> Instance:
-        """Return the instance that the sliders and switches stand for."""
-        model = self.model_at(settings)
-        if model is not None:
-            moved = model.instance(self.instance.names)
+            instance = Instance(self._scaled(settings.levels), self.instance.names)
         else:
-            moved = Instance(self._scaled(settings.levels), self.instance.names)
+            model = Model(settings.levels, settings.delays, settings.decay)
+            instance = model.instance(self.instance.names)
         switched = zip(self.switches, settings.rules, strict=True)
-        return moved.with_rules(
-            Rules.of(rule for switch, is_on in switched if is_on for rule in switch.rules)
-        )
+        rules = Rules.of(rule for switch, is_on in switched if is_on for rule in switch.rules)
+        return Moved(instance.with_rules(rules), model)
 
     def _scaled(self, levels: Sequence[float]) -> FloatArray:
         """Return the table with other levels; a row without any stays as it is."""
@@ -125,7 +126,7 @@ class Explored:
                 row[:] = row / before * now
         return means
 
-    def _check(self, settings: Settings) -> None:
+    def _check(self, settings: SliderSettings) -> None:
         """Check that there is one value for each slider and switch."""
         arms = self.instance.arms
         of_arms = {"levels": settings.levels, "delays": settings.delays}

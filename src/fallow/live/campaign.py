@@ -13,22 +13,17 @@ import numpy as np
 
 from fallow.errors import InputError
 from fallow.frames import frame
-from fallow.live.decision import Decision
-from fallow.live.desk import Desk
+from fallow.live.background_planner import BackgroundPlanner
+from fallow.live.committer import SNAPSHOT_EVENTS, Committer, OpenCampaign, Proposal
+from fallow.live.decider import Decider
 from fallow.live.errors import RefusedError, UncheckedArmsError
-from fallow.live.events import Event
-from fallow.live.folding import (
-    find_campaign,
-    load_state,
-    make_campaign,
-    needs_snapshot,
-)
+from fallow.live.events import Decision, Event
+from fallow.live.loading import find_campaign, load_state, make_campaign
 from fallow.live.log import log_of
-from fallow.live.planning import Planner
-from fallow.live.policy import Belief, Policy
-from fallow.live.settings import Settings, check_name
-from fallow.live.state import View
-from fallow.live.stores import Batch, Store, StoreError, open_store
+from fallow.live.policy import Belief, CampaignPolicy
+from fallow.live.settings import CampaignSettings, check_name
+from fallow.live.state import PlanningView
+from fallow.live.stores import Store, StoreError, open_store
 from fallow.logs.log import Log
 from fallow.planners.cycle import Plan
 from fallow.planners.plan import plan
@@ -43,9 +38,9 @@ if TYPE_CHECKING:
 class Campaign:
     """Decides what to show each user next, and learns from what is reported back.
 
-    Cells of arm and delay are pooled over all users; of a user only what she was shown counts. The
-    next arm is the best first step on a table that is as optimistic as the rewards leave room for,
-    as `BayesRotation` has it. All that happens is kept as events, and the state is a fold over
+    Cells of arm and delay are pooled over all users; of a user only what they were shown counts.
+    The next arm is the best first step on a table that is as optimistic as the rewards allow, as
+    in `BayesRotation`. Everything that happens is stored as events, and the state is a fold over
     them. Methods may be called from any thread.
 
     Examples
@@ -62,13 +57,20 @@ class Campaign:
     """
 
     def __init__(
-        self, store: Store, number: int, desk: Desk, background: bool, now: Callable[[], float]
+        self,
+        store: Store,
+        campaign: OpenCampaign,
+        background: bool,
+        now: Callable[[], float],
+        snapshot_events: int = SNAPSHOT_EVENTS,
     ) -> None:
-        self._store, self._number, self._desk, self._now = store, number, desk, now
+        self._store, self._open, self._now = store, campaign, now
+        self._decider = decider = campaign.decider
         self._lock = Lock()
-        desk.plan_now()
-        self._planner = Planner(desk, self._lock) if background else None
-        self._snapshot_at = desk.state.snapshot_at
+        self._committer: Committer[OpenCampaign] = Committer(store, self._keep_snapshot)
+        self._snapshot_events = snapshot_events
+        decider.plan_now()
+        self._planner = BackgroundPlanner(decider, self._lock) if background else None
 
     @classmethod
     def open(
@@ -100,8 +102,8 @@ class Campaign:
             Names of the arms that it begins with. Without them, a campaign that the store has is
             opened as it is; with them, its settings must be the same.
         max_delay
-            An arm is rested when more than so many rounds of the user have passed, or so many
-            seconds where clock is "time".
+            An arm is rested when more rounds of the user than this have passed, or more seconds
+            where clock is "time".
         clock
             What counts as delay: the user's own decisions ("rounds"), or elapsed time ("time").
         default_reward
@@ -134,58 +136,58 @@ class Campaign:
                     raise InputError("max_delay", "must be given with arms", "None")
                 given = {} if rules is None else rules
                 ruled = given if isinstance(given, Rules) else Rules.from_document(given)
-                settings = Settings(
+                settings = CampaignSettings(
                     arms, max_delay, clock, default_reward, wait, explore, ruled, key_days
                 )
                 record, _, _ = make_campaign(kept, name, settings)
-            desk = Desk(name, load_state(kept, record))
+            decider = Decider(name, load_state(kept, record))
         except BaseException:
             kept.close()
             raise
-        return cls(kept, record.number, desk, background, now)
+        return cls(kept, OpenCampaign(record.number, decider), background, now)
 
     def decide(self, user: str, key: str | None = None) -> Decision:
         """Return what to show a user next; under a key that was used before, that decision."""
         with self._lock:
             while True:
                 self._pass_time()
-                if self._desk.is_due and self._planner is not None:
+                if self._decider.is_due and self._planner is not None:
                     self._planner.want()
-                elif self._desk.is_due:
-                    self._desk.plan_now()
+                elif self._decider.is_due:
+                    self._decider.plan_now()
                 try:
-                    answer = self._desk.decide(user, key, self._now())
+                    answer = self._decider.decide(user, key, self._now())
                 except RefusedError as refused:
                     self._keep(refused.event)
                     raise
                 if isinstance(answer, Decision):
                     return answer
                 if self._keep(answer):
-                    return self._desk.made(len(self._desk.state.numbers) - 1)
+                    return self._decider.made(len(self._decider.state.numbers) - 1)
 
     def feedback(self, decision: str, reward: float) -> str:
         """Report the reward of a decision, by its id: "applied", or "duplicate" if it is known.
 
         Raises an error if another reward was reported before, or the decision was cancelled.
         """
-        number = self._desk.number(decision)
-        return self._do(lambda: self._desk.feedback(number, reward, self._now()))
+        number = self._decider.number(decision)
+        return self._do(lambda: self._decider.feedback(number, reward, self._now()))
 
     def cancel(self, decision: str) -> str:
         """Say that a decision, by its id, was not shown: its user's delays do not count it.
 
         Returns "applied", or "duplicate" if that was known. Raises an error if it has a reward.
         """
-        number = self._desk.number(decision)
-        return self._do(lambda: self._desk.cancel(number, self._now()))
+        number = self._decider.number(decision)
+        return self._do(lambda: self._decider.cancel(number, self._now()))
 
     def add_arm(self, name: str) -> str:
         """Add an arm, or bring back a retired one: "applied", or "duplicate" if it is there."""
-        return self._do(lambda: self._desk.add_arm(name, self._now()))
+        return self._do(lambda: self._decider.add_arm(name, self._now()))
 
     def retire_arm(self, name: str) -> str:
         """Choose an arm no more: "applied", or "duplicate" if it is retired."""
-        return self._do(lambda: self._desk.retire_arm(name, self._now()))
+        return self._do(lambda: self._decider.retire_arm(name, self._now()))
 
     def table(self) -> DataFrame:
         """Return one row a cell: what it is believed to pay, with a 95 % interval (extra `data`).
@@ -209,15 +211,15 @@ class Campaign:
 
     def plan(self) -> Plan:
         """Return the best cycle for the means as they are believed, with its certificate."""
-        return plan(Policy(self._view()).expected)
+        return plan(CampaignPolicy(self._view()).expected)
 
     def schedule(self, user: str, rounds: int) -> Schedule:
         """Return the best next rounds for a user, by the means as they are believed."""
         with self._lock:
             self._look_at_the_clock()
-            view = self._desk.state.view()
-            shown = self._desk.shown(user, self._now())
-        return schedule(Policy(view).expected, rounds, since=shown)
+            view = self._decider.state.view()
+            shown = self._decider.shown(user, self._now())
+        return schedule(CampaignPolicy(view).expected, rounds, since=shown)
 
     def log(self) -> Log:
         """Return all decisions that were shown as a log, for `fit` and `value`.
@@ -227,9 +229,9 @@ class Campaign:
         """
         with self._lock:
             self._look_at_the_clock()
-            events = list(self._store.read(self._number))
-            arms = list(self._desk.state.arms)
-        return log_of(self._desk.state.settings, arms, events)
+            events = list(self._store.read(self._open.number))
+            arms = list(self._decider.state.arms)
+        return log_of(self._decider.state.settings, arms, events)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -250,7 +252,7 @@ class Campaign:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Campaign({self._desk.name!r}, {self._in_words()})"
+        return f"Campaign({self._decider.name!r}, {self._in_words()})"
 
     def _repr_html_(self) -> str:
         from fallow.drawing.html import heat_map, snippet
@@ -260,10 +262,10 @@ class Campaign:
         delays = [*map(str, range(1, view.counts.shape[1])), "rested"]
         words = f"{self._in_words()}: reward that is believed, by delay"
         shown = heat_map(view.arms, delays, belief.means)
-        return snippet(f"Campaign {self._desk.name}", words, shown)
+        return snippet(f"Campaign {self._decider.name}", words, shown)
 
     def _in_words(self) -> str:
-        state = self._desk.state
+        state = self._decider.state
         sizes = (
             (state.retired.count(False), "arm"),
             (len(state.users), "user"),
@@ -271,13 +273,13 @@ class Campaign:
         )
         return ", ".join(counted(count, word) for count, word in sizes)
 
-    def _view(self) -> View:
+    def _view(self) -> PlanningView:
         with self._lock:
             self._look_at_the_clock()
-            return self._desk.state.view()
+            return self._decider.state.view()
 
     def _do(self, request: Callable[[], Event | None]) -> str:
-        """Keep the event of a request, if it has one that is still right when it is kept."""
+        """Store the event of a request, if it has one that still holds when it is stored."""
         with self._lock:
             if self._store.shared:
                 self._keep()  # it may be about what another process did
@@ -285,7 +287,7 @@ class Campaign:
                 try:
                     event = request()
                 except UncheckedArmsError as unchecked:
-                    self._desk.check_arms(unchecked.arms)
+                    self._decider.check_arms(unchecked.arms)
                     continue
                 if event is None:
                     return "duplicate"
@@ -293,29 +295,35 @@ class Campaign:
                     return "applied"
 
     def _keep(self, *events: Event) -> bool:
-        """Keep events and take them in; tell whether all were, and nothing in their place."""
-        batch = Batch(self._number, self._desk.state.head, self._desk.state.checksum, events)
-        (kept,) = self._store.append([batch])
-        for number, event in kept.news:
-            self._desk.apply(number, event)
-        for own, event in zip(kept.numbers, events, strict=True):
-            if own is not None:
-                self._desk.apply(own, event)
-        if needs_snapshot(self._desk.state.head, self._snapshot_at):
-            self._snapshot_at = self._desk.state.head
-            content = self._desk.state.to_bytes()
-            with suppress(StoreError):  # the events are kept, so only the next start is slower
-                self._store.keep_snapshot(self._number, self._snapshot_at, content)
-        return None not in kept.numbers
+        """Store events and apply them; return whether all of them were stored.
+
+        Without any, the events of other processes are applied.
+        """
+        self._open.queue.clear()  # proposals of a call that was interrupted
+        proposals = [Proposal(event) for event in events or (None,)]
+        for proposal in proposals:
+            self._committer.propose(self._open, proposal)
+        self._committer.commit()
+        for proposal in proposals:
+            if isinstance(proposal.outcome, Exception):
+                raise proposal.outcome
+        return all(proposal.outcome is not None for proposal in proposals)
+
+    def _keep_snapshot(self, campaign: OpenCampaign) -> None:
+        """Store a snapshot, where one is due."""
+        make = None if self._store.is_instant else campaign.due_snapshot(self._snapshot_events)
+        if make is not None:
+            with suppress(StoreError):  # the events are stored, so only the next start is slower
+                self._store.keep_snapshot(campaign.number, campaign.snapshot_at, make())
 
     def _look_at_the_clock(self) -> None:
-        """Keep events for overdue feedback if that is possible, for those who only look."""
+        """Store events for overdue feedback if that is possible, before something is only read."""
         with suppress(StoreError):
             if self._store.shared:
                 self._keep()
             self._pass_time()
 
     def _pass_time(self) -> None:
-        """Keep events for feedback that is overdue."""
-        if overdue := list(self._desk.late(self._now())):
+        """Store events for feedback that is overdue."""
+        if overdue := list(self._decider.late(self._now())):
             self._keep(*overdue)

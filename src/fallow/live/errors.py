@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fallow import checks
+
 if TYPE_CHECKING:
     from fallow.live.events import Event
 
@@ -48,7 +50,7 @@ class RefusedError(ConflictError):
 
 
 class UncheckedArmsError(Exception):
-    """It must be found out first, by `Desk.check_arms`, whether the rules allow these arms.
+    """It must be found out first, by `Decider.check_arms`, whether the rules allow these arms.
 
     Attributes
     ----------
@@ -59,3 +61,8 @@ class UncheckedArmsError(Exception):
     def __init__(self, arms: Arms) -> None:
         super().__init__(arms)
         self.arms = arms
+
+
+def unknown_decision(identity: object) -> UnknownError:
+    """Return the error for an id that no decision has."""
+    return UnknownError(f"id must be that of a decision, got {checks.short(identity)}")

@@ -1,11 +1,11 @@
-"""What happens in a campaign, as it is written down; all else follows from it."""
+"""What happens in a campaign, as it is written down, and the decisions that users are shown."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from fallow.live.decision import decision_id
+from fallow.live.errors import unknown_decision
 
 DECISION = "decision"
 """An arm was chosen for a user."""
@@ -99,3 +99,70 @@ def checksum_after(checksum: int, event: Event) -> int:
     numbers, names, and floats by their shortest digits.
     """
     return crc32((AS_TEXT % event).encode(), checksum)
+
+
+class Decision(NamedTuple):
+    """What to show a user.
+
+    Attributes
+    ----------
+    id
+        To report the reward by.
+    arm
+        The arm to show, by name.
+    delay
+        Its delay, counted from 1 to the longest; one more is rested.
+    expected
+        What it is believed to pay, in [0, 1].
+    low, high
+        In between lie 95 % of the belief.
+    optimistic
+        What it may well pay; plans are made as if it did.
+    rewards
+        How many rewards of this arm at this delay are known, from all users.
+    """
+
+    id: str
+    arm: str
+    delay: int
+    expected: float
+    low: float
+    high: float
+    optimistic: float
+    rewards: int
+
+    @property
+    def reason(self) -> str:
+        """What is known of this arm at this delay, in words."""
+        text = (
+            f"believed to pay {self.expected:.3f} ({self.low:.3f} to {self.high:.3f}) after "
+            f"{self.rewards:,} rewards"
+        )
+        if self.optimistic > self.expected:  # not where many decisions wait for theirs
+            text += f"; it might well pay {self.optimistic:.3f}"
+        return text
+
+
+def decision_id(campaign: str, number: int) -> str:
+    """Return the name of a decision by the number of its event.
+
+    Examples
+    --------
+    >>> decision_id("morning", 17)
+    'morning-17'
+    """
+    return f"{campaign}-{number}"
+
+
+def parse_decision_id(identity: object) -> tuple[str, int]:
+    """Return the campaign and the number of a decision; an id of another form is unknown.
+
+    Examples
+    --------
+    >>> parse_decision_id("morning-17")
+    ('morning', 17)
+    """
+    campaign, _, number = identity.rpartition("-") if isinstance(identity, str) else ("", "", "")
+    if not (number.isascii() and number.isdigit() and len(number) <= 18 and campaign):
+        raise unknown_decision(identity)
+    return campaign, int(number)

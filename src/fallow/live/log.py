@@ -9,11 +9,13 @@ import numpy as np
 
 from fallow.errors import InputError
 from fallow.live.events import CANCEL, DECISION, DEFAULT, FEEDBACK, Event
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
 from fallow.logs.log import Log
 
 
-def log_of(settings: Settings, arms: Sequence[str], events: Iterable[tuple[int, Event]]) -> Log:
+def log_of(
+    settings: CampaignSettings, arms: Sequence[str], events: Iterable[tuple[int, Event]]
+) -> Log:
     """Return the decisions that were shown as a log, from all events or the last ones."""
     shown: dict[int, list[Any]] = {}
     first = None

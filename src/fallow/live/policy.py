@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,15 +12,15 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.beliefs import Beliefs
 from fallow.instance import Instance
 from fallow.learners.cell_learner import tilted
-from fallow.live.chooser import Chooser
-from fallow.live.settings import Settings
-from fallow.live.state import UNIT, State, View
+from fallow.live.arm_search import ArmSearch
+from fallow.live.settings import CampaignSettings
+from fallow.live.state import UNIT, PlanningView, State
 from fallow.live.time_rules import TimeRules
 from fallow.planners.feasible import check_possible
 from fallow.rules import Rules
 
 GROWTH = 0.5
-"""Share of its samples by which some cell grows before the table is made anew."""
+"""Share of its samples by which some cell grows before a new table is due."""
 MOST_ROUNDS = 64
 """Rounds up to which elapsed time matters, however often users come."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
@@ -34,7 +35,7 @@ class Belief(NamedTuple):
     indices: FloatArray
 
     @classmethod
-    def of(cls, view: View) -> Belief:
+    def of(cls, view: PlanningView) -> Belief:
         """Return what a campaign's rewards say; decisions without one count at the mean so far."""
         counts, sums = view.counts.astype(float), view.sums / UNIT
         beliefs = Beliefs(*counts.shape)
@@ -54,7 +55,7 @@ class Belief(NamedTuple):
         return cls(np.array(means), low, high, beliefs.indices(counts, sums, counts.sum()))
 
 
-class Clockwork(NamedTuple):
+class RoundScale(NamedTuple):
     """How the delays of a campaign become rounds of a plan.
 
     `round_length` is 0 where delays are rounds already, else in seconds: what was shown less than
@@ -66,7 +67,7 @@ class Clockwork(NamedTuple):
     columns: IntArray
 
     @classmethod
-    def of(cls, settings: Settings, pace: float) -> Clockwork:
+    def of(cls, settings: CampaignSettings, pace: float) -> RoundScale:
         """Return it for users who come at a pace, in seconds."""
         if settings.clock == "rounds":
             return cls(0.0, np.arange(settings.columns))
@@ -76,10 +77,10 @@ class Clockwork(NamedTuple):
         columns = np.searchsorted(edges, (rounds - 0.5) * length)
         return cls(length, np.append(columns, len(edges)))
 
-    def rules(self, view: View) -> Rules:
+    def rules(self, view: PlanningView) -> Rules:
         """Return the rules in rounds, of the arms that are not retired.
 
-        Rules in seconds are left to the desk, which knows how long ago an arm was shown.
+        Rules in seconds are left to the decider, which knows how long ago an arm was shown.
         """
         active = {name for name, gone in zip(view.arms, view.retired, strict=True) if not gone}
         kept = []
@@ -90,19 +91,27 @@ class Clockwork(NamedTuple):
         return Rules.of(kept)
 
 
-def check_rules(view: View) -> bool:
+def check_rules(view: PlanningView) -> bool:
     """Check that the rules can be kept with the arms that are not retired.
 
     Returns whether that is proved; there may be too many states to say. Rules by elapsed time can
     always be kept, since users can be refused for a while.
     """
-    clockwork = Clockwork.of(view.settings, view.pace)
+    round_scale = RoundScale.of(view.settings, view.pace)
     names = [name for name, gone in zip(view.arms, view.retired, strict=True) if not gone]
     table = np.ones((len(names), 1))
-    return check_possible(Instance(table, names, clockwork.rules(view)))
+    return check_possible(Instance(table, names, round_scale.rules(view)))
 
 
-class Policy:
+def check_arms(settings: CampaignSettings, names: Sequence[str], retired: Sequence[bool]) -> None:
+    """Check that the rules of a campaign can be obeyed with other arms."""
+    rules = settings.rules.bound_to(settings.arms)
+    changed = State(replace(settings, arms=names, rules=rules))
+    changed.retired = list(retired)
+    check_rules(changed.view())
+
+
+class CampaignPolicy:
     """Two plans to decide by; they never change but for the choices they remember.
 
     Attributes
@@ -111,37 +120,37 @@ class Policy:
         What it was made from.
     belief
         What that says of each cell.
-    clockwork
+    round_scale
         How delays are counted.
     expected
         The means that are believed, in rounds of the plan, with the rules.
-    curious
+    exploring
         Chooses as if each cell paid what it may well pay, and so finds out.
-    content
-        Chooses by what each cell is believed to pay, and leaves it to others to find out.
+    exploiting
+        Chooses by what each cell is believed to pay.
     time_rules
         What decides beside them which arms are permitted now.
     """
 
-    def __init__(self, view: View, belief: Belief | None = None) -> None:
+    def __init__(self, view: PlanningView, belief: Belief | None = None) -> None:
         self.view = view
         self.belief = Belief.of(view) if belief is None else belief
-        self.clockwork = Clockwork.of(view.settings, view.pace)
+        self.round_scale = RoundScale.of(view.settings, view.pace)
         shown = view.counts + view.waiting
         self._shown_until, self._known_until = _grown(shown), _grown(view.counts)
         active = np.flatnonzero(~np.array(view.retired))
         names = [view.arms[arm] for arm in active]
-        rules = self.clockwork.rules(view)
+        rules = self.round_scale.rules(view)
 
         def table(means: FloatArray) -> Instance:
-            return Instance(means[active][:, self.clockwork.columns], names, rules)
+            return Instance(means[active][:, self.round_scale.columns], names, rules)
 
-        def chooser(means: FloatArray) -> Chooser:
-            return Chooser(table(tilted(means, float(shown.sum())).means), active)
+        def search(means: FloatArray) -> ArmSearch:
+            return ArmSearch(table(tilted(means, float(shown.sum())).means), active)
 
         self.expected = table(self.belief.means)
-        self.curious = chooser(self.belief.indices)
-        self.content = chooser(self.belief.means)
+        self.exploring = search(self.belief.indices)
+        self.exploiting = search(self.belief.means)
         self.time_rules = TimeRules(view)
 
     def is_due(self, state: State, arm: int, column: int) -> bool:

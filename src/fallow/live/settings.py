@@ -1,8 +1,9 @@
-"""What a campaign is told once, when it is made."""
+"""The settings of a campaign, which are given once, when it is made."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -35,7 +36,7 @@ def check_name(name: object) -> str:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CampaignSettings:
     """How a campaign decides, checked.
 
     Parameters
@@ -43,14 +44,14 @@ class Settings:
     arms
         The names of the arms that it begins with.
     max_delay
-        An arm is rested when more than so many rounds of the user have passed, or so many seconds.
+        An arm is rested when more rounds of the user than this have passed, or more seconds.
     clock
         What counts as delay: the user's own decisions ("rounds"), or elapsed time ("time"), which
         is sorted into 8 delays, each twice as long as the one before.
     default_reward
         What a decision counts as if no feedback came within `wait`; None: it is left out.
     wait
-        Seconds in which feedback is expected; None: for ever. Later feedback counts all the same.
+        Seconds in which feedback is expected; None: for any time. Later feedback still counts.
     explore
         The share of decisions that are drawn at random, so that the log supports estimates.
     rules
@@ -105,7 +106,7 @@ class Settings:
 
     @property
     def columns(self) -> int:
-        """How many delays are told apart, rested included."""
+        """How many delays are distinguished, rested included."""
         return int(self.max_delay) + 1 if self.clock == "rounds" else BINS + 1
 
     @property
@@ -113,8 +114,15 @@ class Settings:
         """By elapsed time, the longest seconds that count as each delay; they double."""
         return np.ldexp(self.max_delay, np.arange(1 - BINS, 1))
 
+    def column(self, elapsed: float) -> int:
+        """Return the delay that elapsed seconds count as, counted from 0."""
+        if elapsed > self.max_delay:
+            return self.columns - 1
+        doublings = math.log2(max(elapsed / self.max_delay, 1e-300))
+        return max(0, self.columns - 2 + math.ceil(doublings))
+
     @classmethod
-    def from_document(cls, document: object) -> Settings:
+    def from_document(cls, document: object) -> CampaignSettings:
         """Return the settings that an object of JSON holds."""
         if not isinstance(document, Mapping):
             raise InputError("a campaign", "must be an object", checks.short(document))
@@ -133,7 +141,7 @@ class Settings:
 
         Examples
         --------
-        >>> Settings(("hymn", "waltz"), max_delay=3).document()["max_delay"]
+        >>> CampaignSettings(("hymn", "waltz"), max_delay=3).document()["max_delay"]
         3
         """
         plain = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fallow.live.state import View
+from fallow.live.state import PlanningView
 from fallow.rules import Rule
 
 
@@ -23,33 +23,33 @@ class TimeRules:
     A cool-down is a cap of one arm at one showing, and so is a group of arms that are to be apart.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: PlanningView) -> None:
         self._caps: list[_Cap] = []
         self._caps_of: dict[int, list[_Cap]] = defaultdict(list)
         if view.settings.clock == "rounds":
             return
-        places = {name: arm for arm, name in enumerate(view.arms)}
+        indices = {name: arm for arm, name in enumerate(view.arms)}
         for rule in view.settings.rules.bound_to(view.arms):
             if rule.kind != "exclude":
                 seconds = float(rule.rounds if rule.seconds is None else rule.seconds)
-                arms = [places[str(name)] for name in rule.arms]
+                arms = [indices[str(name)] for name in rule.arms]
                 self._caps.append(_Cap(len(self._caps), rule, arms, seconds))
         for cap in self._caps:
             for arm in cap.arms:
                 self._caps_of[arm].append(cap)
         self._longest = max((cap.seconds for cap in self._caps), default=0.0)
 
-    def __bool__(self) -> bool:
-        return bool(self._caps)
-
-    def waits(self, shown: Iterable[tuple[int, float]]) -> dict[int, Wait]:
+    def waits(self, shown: Iterable[tuple[int, float]], now: float) -> dict[int, Wait]:
         """Return the arms that are not permitted now.
 
-        `shown` are the arms that a user was shown and the seconds since then, latest first.
+        `shown` are the arms that a user was shown and when, latest first.
         """
+        if not self._caps:
+            return {}
         counts: dict[int, int] = defaultdict(int)
         waits: dict[int, Wait] = {}
-        for arm, elapsed in shown:
+        for arm, at in shown:
+            elapsed = max(now - at, 0.0)
             if elapsed >= self._longest:
                 break
             for number, rule, members, seconds in self._caps_of.get(arm, ()):

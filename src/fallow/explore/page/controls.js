@@ -27,20 +27,20 @@ const FAMILIES = {
 /** Make all controls; `moved` is called after each move. */
 export function makeControls({ names, rules, longest, top, settings }, moved) {
   const isTable = settings.delays === null;
-  byId("arms").append(...names.map((name, place) => make("fieldset", { class: "arm" },
-    make("legend", {}, numbered(place), named(name)),
+  byId("arms").append(...names.map((name, index) => make("fieldset", { class: "arm" },
+    make("legend", {}, numbered(index), named(name)),
     make("div", { class: "curve" }),
     slider(isTable ? "Earns at best" : "Earns when rested", { most: top, step: top / STEPS },
-      settings.levels[place], reward, (value) => { settings.levels[place] = value; moved(); }),
+      settings.levels[index], reward, (value) => { settings.levels[index] = value; moved(); }),
     ...(isTable ? [] : [slider("A play is felt for", { least: 1, most: longest, step: 1 },
-      settings.delays[place], (value) => plural(value, "round"),
-      (value) => { settings.delays[place] = value; moved(); })]))));
+      settings.delays[index], (value) => plural(value, "round"),
+      (value) => { settings.delays[index] = value; moved(); })]))));
   byId("recovery").hidden = isTable;
   if (!isTable) makeDecay(settings, moved);
-  byId("switches").append(...rules.map((rule, place) => {
+  byId("switches").append(...rules.map((rule, index) => {
     const box = make("input", { type: "checkbox" });
-    box.checked = settings.rules[place];
-    box.addEventListener("change", () => { settings.rules[place] = box.checked; moved(); });
+    box.checked = settings.rules[index];
+    box.addEventListener("change", () => { settings.rules[index] = box.checked; moved(); });
     return make("label", { class: "switch" }, box, make("bdi", {}, rule));
   }));
 }

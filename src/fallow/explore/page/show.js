@@ -15,19 +15,19 @@ const PLANNERS = {
 
 /** Show an answer; `isFinal` says that nothing better is looked for. */
 export function showAnswer({ names, top }, answer) {
-  const { means, courses, rests, conflict, isFinal } = answer;
+  const { means, cycles, rests, conflict, isFinal } = answer;
   showTrouble(null);
-  const [best] = courses;
+  const [best] = cycles;
   byId("result").replaceChildren(...resultWords(names, best, answer));
   byId("looking").textContent = isFinal ? "" : "Looking for a better one …";
   byId("best").classList.toggle("none", conflict !== null);
   showStrip(byId("strip"), byId("strip-rest"), roundsOf(names, best), best?.length ?? 0);
   byId("compared").hidden = conflict !== null;
   const rows = best === undefined ? [] : Object.keys(PLANNERS).map((planner) => (
-    { planner, names, course: courses.find((course) => course.planner === planner) ?? null }));
-  renewEach(byId("courses"), "li", rows, ({ planner }) => planner, row);
-  for (const [place, host] of [...document.querySelectorAll(".curve")].entries()) {
-    renew(host, { name: names[place], means: means[place], rests: rests[place] ?? [], top }, curve);
+    { planner, names, planned: cycles.find((planned) => planned.planner === planner) ?? null }));
+  renewEach(byId("cycles"), "li", rows, ({ planner }) => planner, row);
+  for (const [index, host] of [...document.querySelectorAll(".curve")].entries()) {
+    renew(host, { name: names[index], means: means[index], rests: rests[index] ?? [], top }, curve);
   }
   byId("python").textContent = answer.python;
   byId("toml").textContent = answer.toml;
@@ -42,7 +42,7 @@ export function showWaiting() {
 /** Say what went wrong, or nothing. */
 export function showTrouble(error) {
   const isGone = error instanceof TypeError; // what fetch throws where nobody listens
-  const gone = "fallow explore has ended. Start it again, and load this page anew.";
+  const gone = "fallow explore has ended. Start it again, and reload this page.";
   byId("trouble").textContent = error === null ? "" : isGone ? gone : error.message;
   if (error !== null) byId("looking").textContent = "";
 }
@@ -74,27 +74,27 @@ function resultWords(names, best, { conflict, certificate: share }) {
   ];
 }
 
-function roundsOf(names, course) {
-  if (course === undefined) return [];
-  return course.cycle.map((place, turn) => {
-    const name = names[place], earned = reward(course.rewards[turn]);
-    const title = `${name}, ${plural(course.delays[turn], "round")} after its last: earns ${earned}`;
-    return { place, name, title };
+function roundsOf(names, planned) {
+  if (planned === undefined) return [];
+  return planned.cycle.map((index, turn) => {
+    const name = names[index], earned = reward(planned.rewards[turn]);
+    const title = `${name}, ${plural(planned.delays[turn], "round")} after its last: earns ${earned}`;
+    return { index, name, title };
   });
 }
 
 /** A planner, what it earns, and its first rounds. */
-function row({ planner, names, course }) {
-  if (course === null) {
+function row({ planner, names, planned }) {
+  if (planned === null) {
     return [make("strong", {}, PLANNERS[planner]({})), " ", soft("finds no plan within the rules")];
   }
-  const { gain, share, cycle } = course;
+  const { gain, share, cycle } = planned;
   const bar = make("div", { class: "share", "aria-hidden": "true" });
   bar.style.setProperty("--share", share);
-  const rounds = roundsOf(names, course);
+  const rounds = roundsOf(names, planned);
   const some = Array.from({ length: ROUNDS }, (_, turn) => rounds[turn % cycle.length]);
   return [
-    make("span", { class: "planner" }, PLANNERS[planner](course)),
+    make("span", { class: "planner" }, PLANNERS[planner](planned)),
     make("span", { class: "number" }, make("strong", {}, reward(gain)), ` ${proved(share)}`),
     bar,
     make("ol", { class: "strip dense", "aria-label": "Its first rounds" }, ...some.map(round)),

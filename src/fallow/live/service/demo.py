@@ -9,21 +9,20 @@ import numpy as np
 
 from fallow.live.errors import ConflictError
 from fallow.live.events import DECISION, FEEDBACK, Event
+from fallow.live.service.committer import Done
 from fallow.live.service.host import Host
-from fallow.live.service.served import Done
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
 from fallow.live.stores import StoreError
 
 NAME = "demo"
 SONGS = ("anthem", "ballad", "chorus", "hymn", "polka", "waltz")
 MAX_DELAY = 8
 USERS = 100
-LISTENERS = 40
-"""Decisions a second."""
-LOST = 0.1
+DECISIONS_PER_SECOND = 40
+LOST_SHARE = 0.1
 """Share of feedback that never comes."""
-SECONDS = 2.0
-"""Until feedback comes, on average."""
+FEEDBACK_SECONDS = 2.0
+"""Time until feedback comes, on average."""
 EXPLORE = 0.2
 
 
@@ -47,27 +46,29 @@ class Demo:
         """What each song pays at each delay."""
 
     async def run(self) -> None:
-        """Let them listen, for ever, whatever else is done with the campaign."""
-        await self._host.create(NAME, Settings(SONGS, MAX_DELAY, explore=EXPLORE))
+        """Let them listen until the service ends, whatever else is done with the campaign."""
+        await self._host.create(NAME, CampaignSettings(SONGS, MAX_DELAY, explore=EXPLORE))
         async with asyncio.TaskGroup() as under_way:
             while True:
                 user = f"user {self._random.integers(USERS)}"
                 under_way.create_task(self._listen(user))
-                await asyncio.sleep(self._random.exponential(1 / LISTENERS))
+                await asyncio.sleep(self._random.exponential(1 / DECISIONS_PER_SECOND))
 
     async def _listen(self, user: str) -> None:
         with suppress(ConflictError, StoreError):
             campaign = await self._host.campaign(NAME)
-            desk, now = campaign.desk, self._host.now
+            decider, now = campaign.decider, self._host.now
             await self._host.planned(campaign)
             about = Event(DECISION, 0.0, user=user)
-            done = await self._host.do(campaign, about, lambda: desk.decide(user, None, now()))
-            if not isinstance(done, Done) or self._random.random() < LOST:
+            done = await self._host.do(campaign, about, lambda: decider.decide(user, None, now()))
+            if not isinstance(done, Done) or self._random.random() < LOST_SHARE:
                 return
             reward = self.reward(done.event)
-            await asyncio.sleep(self._random.exponential(SECONDS))
+            await asyncio.sleep(self._random.exponential(FEEDBACK_SECONDS))
             about = Event(FEEDBACK, 0.0, ref=done.number)
-            await self._host.do(campaign, about, lambda: desk.feedback(done.number, reward, now()))
+            await self._host.do(
+                campaign, about, lambda: decider.feedback(done.number, reward, now())
+            )
 
     def reward(self, event: Event) -> float:
         """Return how a decision pleased; an arm that someone added pays 0.5."""

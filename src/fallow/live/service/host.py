@@ -9,35 +9,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from fallow.live.decision import parse_decision_id, unknown_decision
-from fallow.live.desk import Desk
+from fallow.live.committer import SNAPSHOT_EVENTS
+from fallow.live.compile_ahead import needs_compiler
+from fallow.live.decider import Decider
 from fallow.live.errors import RefusedError, UncheckedArmsError, UnknownError
-from fallow.live.events import Event
-from fallow.live.folding import load_state, make_campaign, needs_snapshot
-from fallow.live.service.committer import Committer
+from fallow.live.events import Event, parse_decision_id
+from fallow.live.loading import load_state, make_campaign
+from fallow.live.service.background import USUAL_INTERVALS, Background, Intervals
+from fallow.live.service.committer import AwaitedProposal, Done, GroupCommitter, ServedCampaign
 from fallow.live.service.metrics import Metrics
-from fallow.live.service.served import Done, Proposal, ServedCampaign
-from fallow.live.service.warm import needs_compiler
-from fallow.live.settings import Settings, check_name
-from fallow.live.stores import Record, Store, StoreError
+from fallow.live.settings import CampaignSettings, check_name
+from fallow.live.stores import PAGE_EVENTS, Record, Store, StoreError
 from fallow.text import visible
 
 logger = logging.getLogger("fallow.service")
 
-PAGE = 1000
-"""Events that are read at a time."""
-TICK_SECONDS = 1.0
-"""After this time, overdue feedback and other processes' events are looked for."""
+LATE_EVENTS = 1000
+"""Events for overdue feedback that are stored at a time."""
 CLOSE_SECONDS = 10.0
 """After this time, a store that does not answer is given up at the end."""
-PLANNING_THREADS = 4
-"""So that a small campaign does not wait for a large one."""
-
 T = TypeVar("T")
 
 
@@ -52,65 +46,61 @@ class Host:
         Where their events are kept.
     now
         The clock, in seconds since 1970.
+    intervals
+        How often things are done.
+    snapshot_events
+        Events after which a snapshot is due, or a quarter of all events, if that is more.
 
     Attributes
     ----------
+    background
+        Its threads and tasks.
     campaigns
         Those that are loaded, by name.
     committer
         Keeps their events.
-    warming
+    compiling
         The compiling of kernels, if that is under way.
     metrics
         What was done.
     """
 
-    def __init__(self, store: Store, now: Callable[[], float] = time.time) -> None:
-        self._store, self.now = store, now
+    def __init__(
+        self,
+        store: Store,
+        now: Callable[[], float] = time.time,
+        intervals: Intervals = USUAL_INTERVALS,
+        snapshot_events: int = SNAPSHOT_EVENTS,
+    ) -> None:
+        self._store, self.now, self.intervals = store, now, intervals
+        self._snapshot_events = snapshot_events
         self._loop = asyncio.get_running_loop()
-        self._store_thread = ThreadPoolExecutor(1, "store")
-        self._planning_threads = ThreadPoolExecutor(PLANNING_THREADS, "plans")
-        self._study_thread = ThreadPoolExecutor(1, "studies")
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.background = Background()
         self._records: dict[str, Record] = {}
         self._loading: dict[str, asyncio.Task[ServedCampaign]] = {}
         self.campaigns: dict[str, ServedCampaign] = {}
-        self.warming: asyncio.Task[None] | None = None
+        self.compiling: asyncio.Task[None] | None = None
         self.metrics = Metrics()
-        self.committer = Committer(
-            store, self.use_store, self._look_after, self._forget, self.metrics
+        self.committer = GroupCommitter(
+            store, self.background.use_store, self._look_after, self._forget, self.metrics
         )
 
     def start(self) -> None:
         """Begin to load campaigns and to look at the clock."""
-        self.spawn(self._load_all())
-        self.spawn(self._tick())
+        self.background.spawn(self._load_all())
+        self.background.spawn(self._tick())
 
     async def close(self) -> None:
         """Keep what was proposed, and release the store, unless it does not answer."""
         if not await self.committer.drain(CLOSE_SECONDS):
-            self._store_thread.shutdown(wait=False, cancel_futures=True)
+            self.background.abandon()
             return
-        tasks = [*self._tasks, *self._loading.values()]
-        for task in tasks:
+        for task in self._loading.values():
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self.use_store(self._store.close)
-        self._planning_threads.shutdown(wait=False, cancel_futures=True)
-        self._study_thread.shutdown(wait=False, cancel_futures=True)
-        self._store_thread.shutdown()
-
-    async def use_store(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in the thread that writes to the store."""
-        return await self._loop.run_in_executor(self._store_thread, function, *arguments)
-
-    async def think(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in a thread that plans or loads."""
-        return await self._loop.run_in_executor(self._planning_threads, function, *arguments)
-
-    async def study(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in the thread for slow work, which only those wait for who watch."""
-        return await self._loop.run_in_executor(self._study_thread, function, *arguments)
+        await asyncio.gather(*self._loading.values(), return_exceptions=True)
+        await self.background.cancel_tasks()
+        await self.background.use_store(self._store.close)
+        self.background.close()
 
     async def all_campaigns(self) -> Collection[ServedCampaign]:
         """Return all campaigns that can be loaded, oldest first."""
@@ -136,15 +126,15 @@ class Host:
 
     async def campaign_of(self, identity: str) -> tuple[ServedCampaign, int]:
         """Return the campaign and the number of a decision."""
-        parsed = parse_decision_id(identity)
-        if parsed is None:
-            raise unknown_decision(identity)
-        return await self.campaign(parsed[0]), parsed[1]
+        name, number = parse_decision_id(identity)
+        return await self.campaign(name), number
 
-    async def create(self, name: str, settings: Settings) -> tuple[bool, bool]:
+    async def create(self, name: str, settings: CampaignSettings) -> tuple[bool, bool]:
         """Make a campaign; return whether it is new, and whether its rules are proved possible."""
         check_name(name)
-        record, is_new, is_proved = await self.think(make_campaign, self._store, name, settings)
+        record, is_new, is_proved = await self.background.think(
+            make_campaign, self._store, name, settings
+        )
         self._records.setdefault(name, record)
         self.committer.check(await self.campaign(name))
         return is_new, is_proved
@@ -156,22 +146,22 @@ class Host:
     async def do(
         self, campaign: ServedCampaign, about: Event, request: Callable[[], Event | T]
     ) -> Done | T:
-        """Return the answer of a desk; if that is an event, when it is kept.
+        """Return the answer of a decider; if that is an event, when it is kept.
 
         Parameters
         ----------
         campaign
-            Whose desk.
+            Whose decider.
         about
             An event as the request may answer with; nothing else that claims the same is under way
             meanwhile.
         request
-            Asks the desk. It is called again if something else came first that may change the
+            Asks the decider. It is called again if something else came first that may change the
             answer.
         """
         claims = about.claims
         await campaign.turns.take(claims)
-        proposal: Proposal | None = None
+        proposal: AwaitedProposal | None = None
         try:
             has_caught_up = not self._store.shared
             while True:
@@ -185,7 +175,7 @@ class Host:
                     await self.committer.keep(campaign, None).future
                     continue
                 except UncheckedArmsError as unchecked:
-                    await self.think(campaign.desk.check_arms, unchecked.arms)
+                    await self.background.think(campaign.decider.check_arms, unchecked.arms)
                     continue
                 except RefusedError as refused:
                     await self.committer.keep(campaign, refused.event).future
@@ -204,44 +194,41 @@ class Host:
 
     async def planned(self, campaign: ServedCampaign) -> None:
         """Wait for the first policy of a campaign, or for one that is overdue."""
-        desk = campaign.desk
-        while not desk.has_policy or (desk.is_overdue and campaign.planning is not None):
+        decider = campaign.decider
+        while not decider.has_policy or (decider.is_overdue and campaign.planning is not None):
             if campaign.planning is None:
-                campaign.planning = self.spawn(self._plan(campaign))
+                campaign.planning = self.background.spawn(self._plan(campaign))
             await asyncio.wait([campaign.planning])
-            if not desk.has_policy and campaign.planning is None:
-                raise RuntimeError(f"campaign {desk.name!r} has no plan; the log says why")
+            if not decider.has_policy and campaign.planning is None:
+                raise RuntimeError(f"campaign {decider.name!r} has no plan; the log says why")
 
     def _look_after(self, campaign: ServedCampaign) -> None:
         """Plan and keep a snapshot, where that is due."""
-        if campaign.desk.is_due and campaign.planning is None:
-            campaign.planning = self.spawn(self._plan(campaign))
-        head = campaign.desk.state.head
-        if needs_snapshot(head, campaign.snapshot_at):
-            campaign.snapshot_at = head
-            if not self._store.is_instant:
-                make = campaign.desk.state.snapshot()
-                self.spawn(self._keep_snapshot(campaign.number, head, make))
+        if campaign.decider.is_due and campaign.planning is None:
+            campaign.planning = self.background.spawn(self._plan(campaign))
+        make = None if self._store.is_instant else campaign.due_snapshot(self._snapshot_events)
+        if make is not None:
+            self.background.spawn(self._keep_snapshot(campaign.number, campaign.snapshot_at, make))
 
     async def _plan(self, campaign: ServedCampaign) -> None:
-        desk = campaign.desk
-        settings = desk.state.settings
+        decider = campaign.decider
+        columns = decider.state.settings.columns
         try:
-            if self.warming is not None and needs_compiler(len(desk.state.arms), settings.columns):
-                await asyncio.wait([self.warming])
-            while desk.is_due or not desk.has_policy:
-                desk.renew(await self.think(desk.plan()))
+            if self.compiling is not None and needs_compiler(len(decider.state.arms), columns):
+                await asyncio.wait([self.compiling])
+            while decider.is_due or not decider.has_policy:
+                decider.renew(await self.background.think(decider.plan()))
                 campaign.planned_at = self._loop.time()
         except Exception:  # a fault of the planner, so go on with the policy before
-            logger.exception("a plan could not be made for %r", desk.name)
-            desk.postpone()
+            logger.exception("a plan could not be made for %r", decider.name)
+            decider.postpone()
         finally:
             campaign.planning = None
 
     async def _keep_snapshot(self, number: int, head: int, make: Callable[[], bytes]) -> None:
         try:
-            content = await self.study(make)
-            await self.use_store(self._store.keep_snapshot, number, head, content)
+            content = await self.background.study(make)
+            await self.background.use_store(self._store.keep_snapshot, number, head, content)
         except StoreError as error:  # the events are kept, so only the next start is slower
             self.committer.report(error)
 
@@ -249,7 +236,7 @@ class Host:
         """Look at the clock and at the store, as long as the service runs."""
         is_behind = False
         while True:
-            await asyncio.sleep(0 if is_behind else TICK_SECONDS)
+            await asyncio.sleep(0 if is_behind else self.intervals.tick)
             is_behind = False
             try:
                 is_behind = await self._look_around()
@@ -274,8 +261,8 @@ class Host:
             if is_failing or (self._store.shared and self._has_news(name)):
                 waits.append(self.committer.keep(campaign, None).future)
             self.committer.check(campaign)
-            late = list(islice(campaign.desk.late(self.now()), PAGE))
-            is_behind |= len(late) == PAGE
+            late = list(islice(campaign.decider.late(self.now()), LATE_EVENTS))
+            is_behind |= len(late) == LATE_EVENTS
             for event in late:
                 if campaign.turns.are_free(event.claims):
                     waits.append(self._keep_late(campaign, event).future)
@@ -284,10 +271,10 @@ class Host:
 
     def _has_news(self, name: str) -> bool:
         """Tell whether the store has another history than the one that is known here."""
-        state, record = self.campaigns[name].desk.state, self._records.get(name)
+        state, record = self.campaigns[name].decider.state, self._records.get(name)
         return record is None or (record.head, record.checksum) != (state.head, state.checksum)
 
-    def _keep_late(self, campaign: ServedCampaign, event: Event) -> Proposal:
+    def _keep_late(self, campaign: ServedCampaign, event: Event) -> AwaitedProposal:
         campaign.turns.take_free(event.claims)
         proposal = self.committer.keep(campaign, event)
         if proposal.is_settled:
@@ -298,7 +285,7 @@ class Host:
 
     async def _read_records(self) -> None:
         """Ask the store which campaigns there are, and for their last events."""
-        records = await self.use_store(self._store.campaigns)
+        records = await self.background.use_store(self._store.campaigns)
         self._records = {record.name: record for record in records}
 
     async def _load_all(self) -> None:
@@ -309,7 +296,7 @@ class Host:
                 break
             except StoreError as error:
                 self.committer.report(error)
-                await asyncio.sleep(TICK_SECONDS)
+                await asyncio.sleep(self.intervals.tick)
         for record in sorted(self._records.values(), key=lambda each: len(each.settings)):
             try:
                 await self.planned(await self._load(record))
@@ -331,23 +318,23 @@ class Host:
         return await asyncio.shield(self._loading[name])
 
     async def _load_now(self, record: Record) -> ServedCampaign:
-        state = await self.think(load_state, self._store, record)
-        campaign = ServedCampaign(record.number, Desk(record.name, state))
+        state = await self.background.think(load_state, self._store, record)
+        campaign = ServedCampaign(record.number, Decider(record.name, state))
         self.campaigns[record.name] = campaign
         return campaign
 
     def _forget(self, campaign: ServedCampaign) -> None:
         """Let a campaign be loaded again when it is next asked for."""
-        if self.campaigns.get(campaign.desk.name) is campaign:
-            del self.campaigns[campaign.desk.name]
+        if self.campaigns.get(campaign.decider.name) is campaign:
+            del self.campaigns[campaign.decider.name]
 
     async def events(
         self, campaign: ServedCampaign, after: int
     ) -> AsyncIterator[list[tuple[int, Event]]]:
         """Yield the events behind a number up to the present one, some at a time."""
-        end = campaign.desk.state.head
+        end = campaign.decider.state.head
         while after < end:
-            page = await self.think(self._read, campaign.number, after)
+            page = await self.background.think(self._read, campaign.number, after)
             if not page:
                 return
             after = page[-1][0]
@@ -355,16 +342,4 @@ class Host:
 
     def _read(self, campaign: int, after: int) -> list[tuple[int, Event]]:
         events: Iterator[tuple[int, Event]] = self._store.read(campaign, after)
-        return list(islice(events, PAGE))
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something in the background, until the host is closed."""
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("a background task failed", exc_info=error)
+        return list(islice(events, PAGE_EVENTS))

@@ -27,7 +27,7 @@ class CampaignBody(Struct, forbid_unknown_fields=True):
 
 
 class CampaignAnswer(CampaignBody):
-    """Settings as they are kept, and whether it is proved that the rules can always be kept."""
+    """Settings as they are stored, and whether it is proved that the rules can always be obeyed."""
 
     rules_proved: bool = True
 
@@ -60,7 +60,7 @@ class DecisionAnswer(Struct):
     expected: float
 
 
-class Problem(Struct):
+class ErrorAnswer(Struct):
     """Why a request was refused."""
 
     error: str
@@ -105,7 +105,7 @@ class CampaignsAnswer(Struct):
     campaigns: list[Line]
 
 
-class Counts(Struct):
+class EventCounts(Struct):
     """What happened so far; `open` decisions wait for a reward, `late` ones are long without."""
 
     events: int
@@ -166,12 +166,20 @@ class Bucket(Struct):
     expected: float
 
 
+class RuleAnswer(Struct):
+    """A rule: the arms that it is about, none if that is every arm, and what it says of them."""
+
+    arms: list[str]
+    text: str
+
+
 class Overview(Struct):
     """All about a campaign."""
 
     name: str
     settings: dict[str, Any]
-    counts: Counts
+    rules: list[RuleAnswer]
+    counts: EventCounts
     arms: list[Arm]
     spans: list[float | None]
     cells: list[Cell]

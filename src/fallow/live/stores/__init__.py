@@ -17,7 +17,7 @@ VERSION = 2
 """Of the tables. An older store is brought up to date when it is opened; a newer one is refused."""
 FIELDS = ", ".join(f'"{field}"' for field in Event._fields)
 """The columns of an event; "user" is a word of SQL."""
-PAGE = 1000
+PAGE_EVENTS = 1000
 """Events that are read at once, so that reading does not keep appending waiting."""
 
 
@@ -63,7 +63,7 @@ class Record(NamedTuple):
     checksum: int | None
 
 
-class Batch(NamedTuple):
+class EventBatch(NamedTuple):
     """Events of one campaign that are to be kept, made by someone who knows all up to `head`.
 
     `checksum` is that of the history up to there. No two of the events claim the same thing.
@@ -107,7 +107,7 @@ class Store(Protocol):
         """Return the campaign of this name, made if there is none, and whether it was."""
         ...
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         """Keep events, all in one transaction, and return when they are safe.
 
         No two batches are of the same campaign.
@@ -126,7 +126,7 @@ class Store(Protocol):
         ...
 
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
-        """Keep a snapshot in place of the one before."""
+        """Keep a snapshot instead of the one before."""
         ...
 
     def backup(self, path: str) -> None:
@@ -174,7 +174,9 @@ def open_store(url: str, durable: bool = False) -> Store:
     )
 
 
-def numbered(batch: Batch, head: int, checksum: int | None, news: Sequence[NumberedEvent]) -> Kept:
+def numbered(
+    batch: EventBatch, head: int, checksum: int | None, news: Sequence[NumberedEvent]
+) -> Kept:
     """Return numbers for the events of a batch, and the checksum of the history behind them.
 
     Parameters

@@ -6,7 +6,7 @@ from zlib import crc32
 
 from fallow.live.errors import ConflictError
 from fallow.live.events import Event
-from fallow.live.stores import Batch, Kept, Record, numbered
+from fallow.live.stores import EventBatch, Kept, Record, numbered
 
 
 class MemoryStore:
@@ -40,7 +40,7 @@ class MemoryStore:
                 self._checksums.append(crc32(settings.encode()))
         return next(record for record in self.campaigns() if record.name == name), is_new
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         """Keep events."""
         kept = []
         for batch in batches:
@@ -56,14 +56,14 @@ class MemoryStore:
     def read(self, campaign: int, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield a campaign's events behind a number, oldest first."""
         events = self._events[campaign]
-        return ((place + 1, events[place]) for place in range(after, len(events)))
+        return ((index + 1, events[index]) for index in range(after, len(events)))
 
     def snapshot(self, campaign: int) -> tuple[int, bytes] | None:
         """Return the latest snapshot and the number of the last event in it."""
         return self._snapshots.get(campaign)
 
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
-        """Keep a snapshot in place of the one before."""
+        """Keep a snapshot instead of the one before."""
         self._snapshots[campaign] = head, content
 
     def backup(self, path: str) -> None:  # noqa: ARG002, there is nothing to copy

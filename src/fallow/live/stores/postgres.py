@@ -14,9 +14,9 @@ from fallow.live.errors import ConflictError
 from fallow.live.events import Event
 from fallow.live.stores import (
     FIELDS,
-    PAGE,
+    PAGE_EVENTS,
     VERSION,
-    Batch,
+    EventBatch,
     Kept,
     Record,
     StoreError,
@@ -53,7 +53,7 @@ UPGRADES = {
     'ALTER TABLE fallow.events ADD COLUMN "reason" text; ',
 }
 """What brings the tables of a version to the next one."""
-PATIENCE: dict[str, Any] = {
+CONNECTION_TIMEOUTS: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "tcp_user_timeout": 10_000,
@@ -64,7 +64,7 @@ LIMITS = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '1
 CAMPAIGNS = "SELECT number, name, settings, head, checksum FROM fallow.campaigns"
 READ = (
     f"SELECT seq, {FIELDS} FROM fallow.events WHERE campaign = %s AND seq > %s "
-    f"ORDER BY seq LIMIT {PAGE}"
+    f"ORDER BY seq LIMIT {PAGE_EVENTS}"
 )
 
 
@@ -72,8 +72,8 @@ class PostgresStore:
     """Keeps events in the schema `fallow` of a database.
 
     The row of a campaign is the lock under which its events are numbered. It is held until they are
-    committed, so numbers are in the order of commits, and whoever sees an event sees all before it.
-    A connection that is lost is made anew at the next call.
+    committed, so numbers are in the order of commits, and a reader of an event sees all before it.
+    A connection that is lost is made again at the next call.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class PostgresStore:
 
     def __init__(self, url: str) -> None:
         try:
-            self._conninfo = make_conninfo("", **PATIENCE | conninfo_to_dict(url))
+            self._conninfo = make_conninfo("", **CONNECTION_TIMEOUTS | conninfo_to_dict(url))
         except psycopg.ProgrammingError as error:
             raise InputError("store", "must be a URL of PostgreSQL", f"{error}") from error
         self._lock = Lock()
@@ -142,7 +142,7 @@ class PostgresStore:
             found = connection.execute(f"{CAMPAIGNS} WHERE name = %s", (name,))
             return Record(*_row(found)), done.rowcount == 1
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         """Keep events, all in one transaction, and return news of other processes."""
         kept = {}
         with self._connected("written to") as connection, connection.transaction():
@@ -151,7 +151,7 @@ class PostgresStore:
                 kept[batch.campaign] = self._append(connection, batch)
         return [kept[batch.campaign] for batch in batches]
 
-    def _append(self, connection: psycopg.Connection, batch: Batch) -> Kept:
+    def _append(self, connection: psycopg.Connection, batch: EventBatch) -> Kept:
         campaign, known, _, events = batch
         # The row is locked before anything is read, so that the news are all there are.
         lock = "SELECT head, checksum FROM fallow.campaigns WHERE number = %s FOR UPDATE"
@@ -194,7 +194,7 @@ class PostgresStore:
         return row
 
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
-        """Keep a snapshot in place of an older one."""
+        """Keep a snapshot instead of an older one."""
         with self._connected("written to") as connection:
             connection.execute(
                 "INSERT INTO fallow.snapshots AS mine VALUES (%s, %s, %b) ON CONFLICT (campaign) "

@@ -15,9 +15,9 @@ from zlib import crc32
 from fallow.live.events import Event
 from fallow.live.stores import (
     FIELDS,
-    PAGE,
+    PAGE_EVENTS,
     VERSION,
-    Batch,
+    EventBatch,
     Kept,
     Record,
     StoreError,
@@ -50,13 +50,16 @@ INSERT = f"INSERT INTO events VALUES (?, ?{', ?' * len(Event._fields)})"
 HEAD = "SELECT coalesce(max(seq), 0) FROM events WHERE campaign = "
 CAMPAIGNS = f"SELECT number, name, settings, ({HEAD} number), checksum FROM campaigns"
 STATE = f"SELECT ({HEAD} number), checksum FROM campaigns WHERE number = ?"
-READ = f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT {PAGE}"
+READ = (
+    f"SELECT seq, {FIELDS} FROM events WHERE campaign = ? AND seq > ? "
+    f"ORDER BY seq LIMIT {PAGE_EVENTS}"
+)
 TRIAL = (
     "INSERT OR REPLACE INTO snapshots VALUES (-1, 0, zeroblob(16384))",
     "DELETE FROM snapshots WHERE campaign = -1",
 )
 """Written and removed where nothing is to be kept, to see whether something could be."""
-PATIENCE, PAUSE = 0.5, 0.05
+OPEN_SECONDS, RETRY_PAUSE_SECONDS = 0.5, 0.05
 """Seconds in which a file is tried again that others open, too, and at most between two tries."""
 BACKUP_PAGES, BACKUP_PAUSE = 256, 0.005
 """Pages that a backup copies at once, and seconds after which it tries again between commits."""
@@ -90,7 +93,7 @@ class SQLiteStore:
         self._path = path
         self._lock = Lock()
         with self._explained("opened"):
-            self._open(durable, time.monotonic() + PATIENCE)
+            self._open(durable, time.monotonic() + OPEN_SECONDS)
 
     def _open(self, durable: bool, give_up_at: float) -> None:
         """Open the file; try again, as those who come at once may keep each other from it."""
@@ -105,7 +108,7 @@ class SQLiteStore:
                 code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
                 if code != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
                     raise
-            time.sleep(random.uniform(0, PAUSE))
+            time.sleep(random.uniform(0, RETRY_PAUSE_SECONDS))
 
     def _set_up(self, durable: bool) -> None:
         execute = self._connection.execute
@@ -178,7 +181,7 @@ class SQLiteStore:
             row = self._connection.execute(f"{CAMPAIGNS} WHERE name = ?", (name,)).fetchone()
         return Record(*row)
 
-    def append(self, batches: Sequence[Batch]) -> list[Kept]:
+    def append(self, batches: Sequence[EventBatch]) -> list[Kept]:
         """Keep events, all in one transaction."""
         kept = []
         if not any(batch.events for batch in batches):
@@ -230,7 +233,7 @@ class SQLiteStore:
         return row
 
     def keep_snapshot(self, campaign: int, head: int, content: bytes) -> None:
-        """Keep a snapshot in place of the one before."""
+        """Keep a snapshot instead of the one before."""
         with self._explained("written to, and the snapshot was not kept"):
             self._connection.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (campaign, head, content)

@@ -21,7 +21,7 @@ export function roundUp(value) {
 export function topOf(cells) {
   const isSure = cells.map((cell) => cell.rewards >= SURE);
   const none = !isSure.includes(true);
-  const ends = cells.map((cell, place) => (none || isSure[place] ? cell.high : cell.mean));
+  const ends = cells.map((cell, index) => (none || isSure[index] ? cell.high : cell.mean));
   return roundUp(Math.max(0, ...ends));
 }
 
@@ -52,27 +52,27 @@ function dots(points, size, kind = "") {
   return draw("path", { d, "stroke-width": size, class: `dots ${kind}` });
 }
 
-/** Labels of delays that have room: the last one, the first, and between them every so many. */
+/** Labels of delays that have room: the last one, the first, and between them at equal steps. */
 function delayTicks(spans, clock, middle, slot, y) {
   const texts = spans.map((each) => tick(each, clock));
   const last = texts.length - 1;
   const room = LETTER * (Math.max(...texts.slice(0, last).map((text) => text.length), 1) + 2);
   const step = Math.max(1, Math.ceil(room / slot));
   const end = middle(last) + slot / 2 - LETTER * (texts[last].length + 1);
-  const places = [...texts.keys()].filter((place) =>
-    place < last && place % step === 0 && middle(place) + room / 2 - LETTER < end);
+  const indices = [...texts.keys()].filter((index) =>
+    index < last && index % step === 0 && middle(index) + room / 2 - LETTER < end);
   const width = LETTER * texts[last].length;
   const shift = Math.min(middle(last), middle(last) + slot / 2 - width / 2);
   return [
-    ...places.map((place) => label(middle(place), y, texts[place], "middle")),
+    ...indices.map((index) => label(middle(index), y, texts[index], "middle")),
     label(shift, y, texts[last], "middle"),
   ];
 }
 
-/** What a chart by delay stands on: its axes and labels, and where a place and a value are. */
+/** What a chart by delay stands on: its axes and labels, and where a index and a value are. */
 function delayFrame({ spans, clock, top }, floor) {
   const slot = (RIGHT - LEFT) / spans.length;
-  const middle = (place) => LEFT + (place + 0.5) * slot;
+  const middle = (index) => LEFT + (index + 0.5) * slot;
   const y = (value) => LOW - (LOW - HIGH) * Math.min(1, value / top);
   const lines = axis({ left: LEFT, right: RIGHT, y }, top);
   const ticks = delayTicks(spans, clock, middle, slot, floor + 13);
@@ -88,14 +88,14 @@ function tellPlaces(chart, slot, floor, inWords) {
   chart.addEventListener("pointermove", (event) => {
     const box = chart.getBoundingClientRect();
     const across = (event.clientX - box.left) * (WIDTH / box.width);
-    const place = Math.min(last, Math.max(0, Math.floor((across - LEFT) / slot)));
-    mark.setAttribute("x", LEFT + place * slot);
-    words.textContent = inWords(place);
+    const index = Math.min(last, Math.max(0, Math.floor((across - LEFT) / slot)));
+    mark.setAttribute("x", LEFT + index * slot);
+    words.textContent = inWords(index);
   });
   return chart;
 }
 
-/** The first and the last place of a chart in words. */
+/** The first and the last index of a chart in words. */
 function summary(length, inWords) {
   return [...new Set([0, length - 1])].map(inWords).join("; ");
 }
@@ -104,25 +104,25 @@ function summary(length, inWords) {
 export function recovery({ name, cells, spans, clock, top }) {
   const floor = 116;
   const { slot, middle, y, lines, ticks, size } = delayFrame({ spans, clock, top }, floor);
-  const edges = (end) => cells.flatMap((cell, place) =>
-    [[LEFT + place * slot, y(cell[end])], [LEFT + (place + 1) * slot, y(cell[end])]]);
+  const edges = (end) => cells.flatMap((cell, index) =>
+    [[LEFT + index * slot, y(cell[end])], [LEFT + (index + 1) * slot, y(cell[end])]]);
   const most = Math.max(1, ...cells.map((cell) => cell.rewards));
-  const inWords = (place) => {
-    const { mean, low, high, rewards } = cells[place];
-    return `${delay(spans, place, clock)}: ${reward(mean)} (${reward(low)} to ${reward(high)}), ` +
+  const inWords = (index) => {
+    const { mean, low, high, rewards } = cells[index];
+    return `${delay(spans, index, clock)}: ${reward(mean)} (${reward(low)} to ${reward(high)}), ` +
       plural(rewards, "reward");
   };
-  const means = cells.map((cell, place) => [middle(place), y(cell.mean)]);
-  const bars = cells.map(({ rewards }, place) => {
+  const means = cells.map((cell, index) => [middle(index), y(cell.mean)]);
+  const bars = cells.map(({ rewards }, index) => {
     const height = (floor - LOW - 4) * (rewards / most);
-    return `M${LEFT + (place + 0.15) * slot} ${floor}v${-height}h${0.7 * slot}v${height}`;
+    return `M${LEFT + (index + 0.15) * slot} ${floor}v${-height}h${0.7 * slot}v${height}`;
   });
   const chart = picture(WIDTH, floor + 16, `${name} pays ${summary(cells.length, inWords)}`,
     ...lines,
     draw("path", { d: `${path([...edges("low"), ...edges("high").reverse()])}Z`, class: "band" }),
     draw("path", { d: path(means), class: "line" }),
     dots(means, 2 * size),
-    dots(means.filter((_, place) => cells[place].rewards === 0), size, "none"),
+    dots(means.filter((_, index) => cells[index].rewards === 0), size, "none"),
     draw("path", { d: bars.join(""), class: "bar" }),
     draw("line", { x1: LEFT, x2: RIGHT, y1: floor, y2: floor, class: "axis" }),
     ...ticks,
@@ -133,20 +133,20 @@ export function recovery({ name, cells, spans, clock, top }) {
 /** What an arm pays by delay, as a line with marks at the delays at which it is played. */
 export function curve({ name, means, rests, top }) {
   const floor = LOW + 2;
-  const spans = means.map((_, place) => (place < means.length - 1 ? place + 1 : null));
+  const spans = means.map((_, index) => (index < means.length - 1 ? index + 1 : null));
   const frame = { spans, clock: "rounds", top };
   const { slot, middle, y, lines, ticks, size } = delayFrame(frame, floor);
-  const points = means.map((mean, place) => [middle(place), y(mean)]);
+  const points = means.map((mean, index) => [middle(index), y(mean)]);
   const played = new Set(rests.map((rest) => Math.min(rest, means.length) - 1));
-  const inWords = (place) => {
-    const here = played.has(place) ? ", where the best plan plays it" : "";
-    return `${delay(spans, place, "rounds")}: ${reward(means[place])}${here}`;
+  const inWords = (index) => {
+    const here = played.has(index) ? ", where the best plan plays it" : "";
+    return `${delay(spans, index, "rounds")}: ${reward(means[index])}${here}`;
   };
   const chart = picture(WIDTH, floor + 16, `${name} pays ${summary(means.length, inWords)}`,
     ...lines,
     draw("path", { d: path(points), class: "line" }),
     dots(points, 2 * size),
-    dots(points.filter((_, place) => played.has(place)), 9, "played"),
+    dots(points.filter((_, index) => played.has(index)), 9, "played"),
     ...ticks,
   );
   return tellPlaces(chart, slot, floor, inWords);

@@ -8,8 +8,8 @@ const COLOURS = [
 ];
 const EDGES = ["plain", "dashed", "underlined"];
 
-export function colour(place) {
-  return COLOURS[place % COLOURS.length];
+export function colour(index) {
+  return COLOURS[index % COLOURS.length];
 }
 
 /** Black or white, whichever can be read on a colour. */
@@ -19,9 +19,9 @@ function inkOn(colour) {
   return .2126 * red + .7152 * green + .0722 * blue < .179 ? "#ffffff" : "#000000";
 }
 
-export function paint(node, place) {
-  node.style.setProperty("--colour", colour(place));
-  node.style.setProperty("--on-colour", inkOn(colour(place)));
-  node.classList.add("painted", EDGES[Math.floor(place / COLOURS.length) % EDGES.length]);
+export function paint(node, index) {
+  node.style.setProperty("--colour", colour(index));
+  node.style.setProperty("--on-colour", inkOn(colour(index)));
+  node.classList.add("painted", EDGES[Math.floor(index / COLOURS.length) % EDGES.length]);
   return node;
 }

@@ -1,4 +1,4 @@
-// Making elements, and making anew only what has changed. Text is only ever text, never markup.
+// Makes elements, and makes again only those that have changed. Text is only ever text, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -43,15 +43,15 @@ export function renew(host, data, build) {
 /** Have one child for each item, and keep those that there are, so that focus stays. */
 export function renewEach(parent, tag, items, keyOf, build) {
   const old = new Map([...parent.children].map((child) => [keys.get(child), child]));
-  for (const [place, item] of items.entries()) {
-    const key = keyOf(item, place);
+  for (const [index, item] of items.entries()) {
+    const key = keyOf(item, index);
     let child = old.get(key);
     if (child === undefined) {
       child = make(tag);
       keys.set(child, key);
     }
     old.delete(key);
-    const there = parent.children[place] ?? null;
+    const there = parent.children[index] ?? null;
     if (there !== child) parent.insertBefore(child, there);
     renew(child, item, build);
   }

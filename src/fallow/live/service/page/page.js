@@ -93,9 +93,9 @@ function askForToken(why) {
 
 /** Tell how the connection is. */
 function tell(kind, words) {
-  const place = byId("connection");
-  place.className = kind;
-  if (place.textContent !== words) place.textContent = words;
+  const element = byId("connection");
+  element.className = kind;
+  if (element.textContent !== words) element.textContent = words;
 }
 
 function tellLive() {
@@ -184,7 +184,7 @@ function failed(error) {
   tell("gone", "Trying again");
 }
 
-/** Wait so many milliseconds, or until the network is back, or until the signal. */
+/** Wait some milliseconds, or until the network is back, or until the signal. */
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const done = () => {

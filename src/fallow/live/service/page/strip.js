@@ -7,20 +7,20 @@ import { plural } from "./words.js";
 const MOST_SHOWN = 240;
 const MOST_NAMED = 24;
 
-/** Whether there are so many rounds that they have no room for names. */
+/** Whether there are too many rounds to have room for names. */
 export function isDense(rounds) {
   return rounds.length > MOST_NAMED;
 }
 
 /** The number of an arm in its colour. */
-export function numbered(place) {
-  return paint(make("span", { class: "swatch", "aria-hidden": "true" }, String(place + 1)), place);
+export function numbered(index) {
+  return paint(make("span", { class: "swatch", "aria-hidden": "true" }, String(index + 1)), index);
 }
 
-/** A round: an arm by its place and name, and what to say when one points at it. */
-export function round({ place, name, title = name }) {
-  const number = make("span", { class: "number", "aria-hidden": "true" }, String(place + 1));
-  return paint(make("li", { title }, number, named(name)), place);
+/** A round: an arm by its index and name, and what to say when one points at it. */
+export function round({ index, name, title = name }) {
+  const number = make("span", { class: "number", "aria-hidden": "true" }, String(index + 1));
+  return paint(make("li", { title }, number, named(name)), index);
 }
 
 /** Show rounds, and in `rest` how many of the whole cycle have no room. */

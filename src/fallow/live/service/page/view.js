@@ -4,7 +4,7 @@ import { overTime, recovery, topOf } from "./charts.js";
 import { byId, make, named, renew, renewEach, soft } from "./dom.js";
 import { isDense, numbered, showStrip } from "./strip.js";
 import {
-  certificate, count, delay, percent, perSecond, plural, reward, rules, span, time,
+  certificate, count, delay, percent, perSecond, plural, reward, span, time,
 } from "./words.js";
 
 const ENOUGH = 100;
@@ -78,14 +78,14 @@ function lately(history) {
 }
 
 function showPlan({ plan, arms, counts }) {
-  const places = new Map(arms.map((arm, place) => [arm.name, place]));
+  const indices = new Map(arms.map((arm, index) => [arm.name, index]));
   const cycle = plan?.cycle ?? [];
   renew(byId("plan-words"), [plan, counts.feedback > 0], () => planWords(plan, counts));
-  const rounds = cycle.map((name) => ({ place: places.get(name), name }));
+  const rounds = cycle.map((name) => ({ index: indices.get(name), name }));
   showStrip(byId("plan-strip"), byId("plan-rest"), rounds, cycle.length);
   const times = new Map();
   for (const name of cycle) times.set(name, (times.get(name) ?? 0) + 1);
-  const shares = [...times].map(([name, often]) => [name, places.get(name), often]);
+  const shares = [...times].map(([name, often]) => [name, indices.get(name), often]);
   shares.sort((one, other) => one[1] - other[1]);
   renewEach(byId("plan-shares"), "li", isDense(rounds) ? shares : [], ([name]) => name, share);
 }
@@ -104,8 +104,8 @@ function planWords(plan, counts) {
   ];
 }
 
-function share([name, place, often]) {
-  return [numbered(place), named(name), soft(` ${plural(often, "time")}`)];
+function share([name, index, often]) {
+  return [numbered(index), named(name), soft(` ${plural(often, "time")}`)];
 }
 
 function showReward({ name, history, counts }) {
@@ -141,8 +141,8 @@ function showArms({ arms, cells, spans, settings: { clock } }) {
     "where there are none (hollow dots), other arms and delays tell.";
   const rows = Map.groupBy(cells, (cell) => cell.arm);
   const top = topOf(cells);
-  const panels = arms.map((arm, place) =>
-    ({ ...arm, place, cells: rows.get(arm.name) ?? [], spans, clock, top }));
+  const panels = arms.map((arm, index) =>
+    ({ ...arm, index, cells: rows.get(arm.name) ?? [], spans, clock, top }));
   renewEach(byId("arms"), "figure", panels, (panel) => panel.name, panelOf);
 }
 
@@ -150,16 +150,15 @@ function panelOf(panel) {
   const total = panel.cells.reduce((sum, cell) => sum + cell.rewards, 0);
   const notes = [plural(total, "reward"), ...(panel.retired ? ["retired"] : [])].join(", ");
   return [
-    make("figcaption", {}, numbered(panel.place), named(panel.name), soft(notes)),
+    make("figcaption", {}, numbered(panel.index), named(panel.name), soft(notes)),
     ...(panel.cells.length ? [recovery(panel)] : []),
   ];
 }
 
-function settings({ settings: given, counts }) {
+function settings({ settings: given, rules, counts }) {
   const { clock, max_delay, wait, default_reward, explore } = given;
-  const written = rules(given);
   const fate = default_reward === null ? "counts as late" : `counts as ${reward(default_reward)}`;
-  const silent = wait === null ? "waits for ever" : `${fate} after ${time(wait)}`;
+  const silent = wait === null ? "waits without end" : `${fate} after ${time(wait)}`;
   return [
     ["Delay is counted in", [clock === "time" ? "time" : "rounds: the user's own decisions"]],
     ["An arm is rested after", [`more than ${span(max_delay, clock)}`]],
@@ -167,7 +166,7 @@ function settings({ settings: given, counts }) {
     ["Without feedback", [`a decision ${silent}`]],
     ["So far", [`${plural(counts.events, "event")}, ${count(counts.cancelled)} cancelled, ` +
       `${plural(counts.defaults, "default reward")}`]],
-    ["Rules", written.length ? written : ["none"]],
+    ["Rules", rules.length ? rules : ["none"]],
   ];
 }
 
@@ -175,11 +174,12 @@ function setting([title, values]) {
   return [make("dt", {}, title), ...values.map((value) => make("dd", {}, ...inWords(value)))];
 }
 
-/** A setting is text, a rule the names of arms and what it says of them. */
+/** A setting is text, a rule has the names of arms and what it says of them. */
 function inWords(value) {
   if (typeof value === "string") return [value];
-  const [names, words] = value;
-  return [...names.flatMap((name, place) => [place ? ", " : "", named(name)]), `: ${words}`];
+  const { arms, text } = value;
+  const names = arms.flatMap((name, index) => [index ? ", " : "", named(name)]);
+  return [...(arms.length ? names : ["every arm"]), `: ${text}`];
 }
 
 function showCells() {

@@ -1,4 +1,4 @@
-// Numbers, spans and settings in words.
+// Numbers and spans in words.
 
 const UNITS = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"]];
 
@@ -43,13 +43,13 @@ export function tick(value, clock) {
 }
 
 /** A delay in a sentence. */
-export function delay(spans, place, clock) {
-  const value = spans[place];
-  if (value === null) return `after more than ${span(spans[place - 1], clock)}`;
+export function delay(spans, index, clock) {
+  const value = spans[index];
+  if (value === null) return `after more than ${span(spans[index - 1], clock)}`;
   return clock === "time" ? `within ${time(value)}` : `after ${plural(value, "round")}`;
 }
 
-/** A time of day, as exact as it must be on an axis that is so many seconds long. */
+/** A time of day, as exact as an axis of a length in seconds needs it. */
 export function clockTime(at, length) {
   const second = length < 600 ? { second: "2-digit" } : {};
   const day = length > 86400 ? { day: "numeric", month: "short" } : {};
@@ -69,26 +69,4 @@ export function certificate(plan) {
   const share = proved(plan.certificate);
   const best = "the best possible";
   return share === "100 %" ? best : `at least ${share} of ${best}`;
-}
-
-/** The rules of a campaign, each as the arms that it is about and what it says of them. */
-export function rules(settings) {
-  const { arms, clock, rules: given } = settings;
-  const nameOf = (arm) => (arms.includes(arm) ? arm : arms[Number(arm)] ?? String(arm));
-  const { cooldowns = {}, at_most = [], groups = {}, at_least_once = {}, exclude = [] } = given;
-  const apart = (length) => `${span(length, clock)} from one showing to the next, at least`;
-  const single = typeof cooldowns === "number";
-  return [
-    ...(single ? [[["every arm"], apart(cooldowns)]] : []),
-    ...Object.entries(single ? {} : cooldowns).map(([arm, length]) =>
-      [[nameOf(arm)], apart(length)]),
-    ...at_most.map(({ arms: some, pulls, rounds, seconds }) =>
-      [some.map(nameOf), `at most ${plural(pulls, "time")} in any ${span(rounds ?? seconds, clock)}`]),
-    ...Object.entries(groups).map(([group, given]) => Array.isArray(given)
-      ? [given.map(nameOf), `never two in a row (${group})`]
-      : [given.arms.map(nameOf), `${span(given.apart, clock)} apart, at least (${group})`]),
-    ...Object.entries(at_least_once).map(([arm, rounds]) =>
-      [[nameOf(arm)], `at least once in any ${plural(rounds, "round")}`]),
-    ...exclude.map((arm) => [[nameOf(arm)], "never shown"]),
-  ];
 }

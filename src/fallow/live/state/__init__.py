@@ -27,14 +27,14 @@ from fallow.live.events import (
     Event,
     checksum_after,
 )
-from fallow.live.names import Names
-from fallow.live.remembered import CANCELLED as CANCELLED
-from fallow.live.remembered import CLOSED as CLOSED
-from fallow.live.remembered import COLUMNS, Remembered
-from fallow.live.remembered import DEFAULTED as DEFAULTED
-from fallow.live.remembered import EXPIRED as EXPIRED
-from fallow.live.remembered import OPEN as OPEN
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
+from fallow.live.state.decision_table import CANCELLED as CANCELLED
+from fallow.live.state.decision_table import CLOSED as CLOSED
+from fallow.live.state.decision_table import COLUMNS, DecisionTable
+from fallow.live.state.decision_table import DEFAULTED as DEFAULTED
+from fallow.live.state.decision_table import EXPIRED as EXPIRED
+from fallow.live.state.decision_table import OPEN as OPEN
+from fallow.live.state.digest_map import DigestMap
 
 UNIT = 2.0**32
 """Rewards are added up as whole numbers of 1 / UNIT, so that their order makes no difference."""
@@ -45,12 +45,16 @@ STEPS = 4
 CLASSES = 256
 SHORTEST_GAP = 2.0**-20
 NO_GAPS = 1.0
+LEAST_ROWS = 2**14
+"""Decisions in memory before any are dropped."""
+BLOCK = 1024
+"""Decisions of which only the time of the earliest open one is known."""
 
 
-class View(NamedTuple):
+class PlanningView(NamedTuple):
     """What decisions are planned from, as it was at one moment; as in `State`."""
 
-    settings: Settings
+    settings: CampaignSettings
     arms: tuple[str, ...]
     retired: tuple[bool, ...]
     counts: IntArray
@@ -59,7 +63,7 @@ class View(NamedTuple):
     pace: float
 
 
-class State(Remembered):
+class State(DecisionTable):
     """Cells pooled over users, and the decisions that are remembered.
 
     Attributes
@@ -76,12 +80,14 @@ class State(Remembered):
         Of the settings and all events.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: CampaignSettings, *, least_rows: int = LEAST_ROWS, block: int = BLOCK
+    ) -> None:
+        super().__init__(settings, least_rows, block)
         self.settings = settings
         self.arms: list[str] = []
         self.retired: list[bool] = []
-        self.places: dict[str, int] = {}
+        self.arm_indices: dict[str, int] = {}
         # Lists, because one cell at a time changes.
         self.counts: list[list[int]] = []
         self.sums: list[list[int]] = []
@@ -101,7 +107,7 @@ class State(Remembered):
         return self.kinds[DECISION]
 
     def apply(self, number: int, event: Event) -> int:
-        """Take in the next event; return the place of the decision that it is about, -1 if none.
+        """Take in the next event; return the row of the decision that it is about, -1 if none.
 
         Nothing else changes when that decision was forgotten since the event was made.
         """
@@ -109,17 +115,17 @@ class State(Remembered):
         self.checksum = checksum_after(self.checksum, event)
         kind = event.kind
         self.kinds[kind] += 1
-        place = -1 if event.ref is None else self.place(event.ref)
+        row = -1 if event.ref is None else self.row(event.ref)
         self.last_times[number % 3] = event.at
         if kind == DECISION:
             return self._decide(number, event)
         if kind == ARM:
             self._add_arm(event.arm or "")
         elif kind == RETIRE:
-            self.retired[self.places[event.arm or ""]] = True
-        elif place >= 0:
-            self._settle(place, event)
-        return place
+            self.retired[self.arm_indices[event.arm or ""]] = True
+        elif row >= 0:
+            self._settle(row, event)
+        return row
 
     @property
     def pace(self) -> float:
@@ -133,9 +139,9 @@ class State(Remembered):
         middle = int(np.searchsorted(np.cumsum(self.gaps), (total + 1) // 2))
         return float(SHORTEST_GAP * 2 ** ((middle + 0.5) / STEPS))
 
-    def view(self) -> View:
+    def view(self) -> PlanningView:
         """Return a copy of what decisions are planned from."""
-        return View(
+        return PlanningView(
             self.settings,
             tuple(self.arms),
             tuple(self.retired),
@@ -154,41 +160,41 @@ class State(Remembered):
             gap = max(at - shown[1], SHORTEST_GAP)
             step = int(math.log2(gap / SHORTEST_GAP) * STEPS)
             self.gaps[min(step, CLASSES - 1)] += 1
-        arm, column = self.places[name], delay - 1
+        arm, column = self.arm_indices[name], delay - 1
         self.waiting[arm][column] += 1
         expected = math.nan if expected is None else expected
         return self._add(user, key, number, arm, column, at, expected)
 
-    def _settle(self, place: int, event: Event) -> None:
-        self._open_again(place)
-        arm, column = self.arm[place], self.column[place]
+    def _settle(self, row: int, event: Event) -> None:
+        self._open_again(row)
+        arm, column = self.arm[row], self.column[row]
         self.waiting[arm][column] -= 1
         if event.kind == CANCEL:
-            self._cancel(place)
+            self._cancel(row)
         elif event.kind == EXPIRE:
-            self.status[place] = EXPIRED
+            self.status[row] = EXPIRED
         else:
             assert event.reward is not None
             self.counts[arm][column] += 1
             self.sums[arm][column] += round(event.reward * UNIT)
-            self.reward[place] = event.reward
-            self.status[place] = CLOSED if event.kind == FEEDBACK else DEFAULTED
+            self.reward[row] = event.reward
+            self.status[row] = CLOSED if event.kind == FEEDBACK else DEFAULTED
 
-    def _open_again(self, place: int) -> None:
+    def _open_again(self, row: int) -> None:
         """Take back that a decision was given its default reward, or given up."""
-        arm, column = self.arm[place], self.column[place]
-        if self.status[place] != OPEN:
+        arm, column = self.arm[row], self.column[row]
+        if self.status[row] != OPEN:
             self.waiting[arm][column] += 1
-        if self.status[place] == DEFAULTED:
+        if self.status[row] == DEFAULTED:
             self.counts[arm][column] -= 1
-            self.sums[arm][column] -= round(self.reward[place] * UNIT)
-            self.reward[place] = math.nan
+            self.sums[arm][column] -= round(self.reward[row] * UNIT)
+            self.reward[row] = math.nan
 
     def _add_arm(self, name: str) -> None:
-        if name in self.places:
-            self.retired[self.places[name]] = False
+        if name in self.arm_indices:
+            self.retired[self.arm_indices[name]] = False
             return
-        self.places[name] = len(self.arms)
+        self.arm_indices[name] = len(self.arms)
         self.arms.append(name)
         self.retired.append(False)
         for table in (self.counts, self.sums, self.waiting):
@@ -227,7 +233,7 @@ class State(Remembered):
         return make
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> State:
+    def from_bytes(cls, content: bytes, *, least_rows: int = LEAST_ROWS) -> State:
         """Return the state that `to_bytes` wrote."""
         view = memoryview(content)  # nothing is copied
         start = len(FORMAT) + 4
@@ -238,11 +244,11 @@ class State(Remembered):
             )
         end = content.index(b"\n", start)
         header = json.loads(content[start:end])
-        state = cls(Settings.from_document(header["settings"]))
+        state = cls(CampaignSettings.from_document(header["settings"]), least_rows=least_rows)
         for name in PLAIN:
             setattr(state, name, header[name])
         state.kinds = Counter(state.kinds)
-        state.places = {name: place for place, name in enumerate(state.arms)}
+        state.arm_indices = {name: index for index, name in enumerate(state.arms)}
         lengths = iter(header["lengths"])
         view = view[end + 1 :]
 
@@ -254,7 +260,7 @@ class State(Remembered):
 
         for name in ("users", "keys"):
             digests = np.frombuffer(take(1), np.uint64)
-            setattr(state, name, Names.of(digests, np.frombuffer(take(1), np.uint32)))
+            setattr(state, name, DigestMap.of(digests, np.frombuffer(take(1), np.uint32)))
         for part in chain(*state._arrays()):
             del part[:]
             part.frombytes(take(part.itemsize))
@@ -263,10 +269,10 @@ class State(Remembered):
     def _arrays(self) -> tuple[list[array[Any]], list[array[Any]]]:
         """Return the arrays that only grow, and those in which values change."""
         columns = [getattr(self, name) for name in COLUMNS]
-        trail = self.trail
+        archive = self.archive
         return (
-            [trail.starts, trail.at, *columns[:-2]],
-            [trail.arm, self.latest, self.turn, *columns[-2:]],
+            [archive.starts, archive.at, *columns[:-2]],
+            [archive.arm, self.latest, self.turn, *columns[-2:]],
         )
 
 

@@ -13,9 +13,9 @@ from helpers import python_path
 from service_helpers import PATIENCE
 
 from fallow import kernels, machine_code
+from fallow.live import compile_ahead as ahead
 from fallow.live.campaign import Campaign
-from fallow.live.service import warm
-from fallow.live.trial import RULES
+from fallow.live.compile_ahead import RULES
 from fallow.rules import Rules
 
 
@@ -28,13 +28,13 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         assert not kernels.INTERPRETER.compiler_is_ready.is_set()
         done.append("compiled here")
 
-    monkeypatch.setattr(warm, "compile_decisions", compile_here)
-    monkeypatch.setattr(warm, "has_machine_code", lambda: False)
+    monkeypatch.setattr(ahead, "compile_decisions", compile_here)
+    monkeypatch.setattr(ahead, "has_machine_code", lambda: False)
     return done
 
 
-def warmed_up() -> None:
-    asyncio.run(asyncio.wait_for(warm.warm_up(), PATIENCE))
+def compiled_ahead() -> None:
+    asyncio.run(asyncio.wait_for(ahead.compile_ahead(), PATIENCE))
     assert kernels.INTERPRETER.compiler_is_ready.is_set()
 
 
@@ -44,11 +44,11 @@ def test_another_process_fills_the_cache(monkeypatch: pytest.MonkeyPatch, done: 
         assert command[0] == sys.executable
         done.append("compiled elsewhere")
 
-    monkeypatch.setattr(warm, "_run", run)
-    warmed_up()
+    monkeypatch.setattr(ahead, "_run", run)
+    compiled_ahead()
     assert done == ["compiled elsewhere", "compiled here"]
-    monkeypatch.setattr(warm, "has_machine_code", lambda: True)
-    warmed_up()
+    monkeypatch.setattr(ahead, "has_machine_code", lambda: True)
+    compiled_ahead()
     assert done == ["compiled elsewhere", "compiled here", "compiled here"]
 
 
@@ -59,7 +59,7 @@ def test_it_compiles_here_where_no_process_can_be_had(
         raise OSError("no memory for it")
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", fail)
-    warmed_up()
+    compiled_ahead()
     assert done == ["compiled here"]
 
 
@@ -69,7 +69,7 @@ def test_nothing_in_the_folder_is_taken_for_a_library(
 ) -> None:
     (tmp_path / "numba.py").write_text("open('executed', 'w')")
     monkeypatch.chdir(tmp_path)
-    warmed_up()
+    compiled_ahead()
     assert done == ["compiled here"]
     assert not (tmp_path / "executed").exists()
 
@@ -83,7 +83,7 @@ def test_a_process_that_is_not_waited_for_is_ended(tmp_path: Path) -> None:
     )
 
     async def whole() -> None:
-        running = asyncio.create_task(warm._run(sys.executable, "-c", code))
+        running = asyncio.create_task(ahead._run(sys.executable, "-c", code))
         while not begun.exists() or not begun.read_text():
             await asyncio.sleep(0.01)
         running.cancel()
@@ -118,8 +118,8 @@ def test_a_campaign_that_needs_no_compiler_waits_for_nothing(
 ) -> None:
     count, max_delay = shape
     arms = ["hymn", "waltz", "polka", "march", *(f"arm {number}" for number in range(count - 4))]
-    assert not warm.needs_compiler(count, max_delay + 1)
-    assert warm.needs_compiler(count * 2, max_delay + 1)
+    assert not ahead.needs_compiler(count, max_delay + 1)
+    assert ahead.needs_compiler(count * 2, max_delay + 1)
     with (
         kernels.compiler_awaited(),
         Campaign.open(
@@ -132,7 +132,7 @@ def test_a_campaign_that_needs_no_compiler_waits_for_nothing(
 
 def test_nor_does_one_by_elapsed_time(works: list[float]) -> None:
     arms = [f"arm {number}" for number in range(17)]
-    assert not warm.needs_compiler(17, columns=9)
+    assert not ahead.needs_compiler(17, columns=9)
     with (
         kernels.compiler_awaited(),
         Campaign.open("memory:", "c", arms=arms, max_delay=1e4, clock="time") as campaign,

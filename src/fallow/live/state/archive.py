@@ -15,7 +15,7 @@ HOLE = -1
 """Stands for the arm of an entry whose decision was cancelled."""
 
 
-class Trail:
+class Archive:
     """Arms by user, oldest first, and when they were shown where delays are elapsed time.
 
     Attributes
@@ -67,7 +67,7 @@ class Trail:
             Entries from before that can still be cancelled.
         limit
             Entries matter that are not older than this time; or, where delays are rounds, up to
-            so many of a user that can no longer be cancelled, and what is between them.
+            this number of a user that can no longer be cancelled, and those between them.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class Trail:
         sizes = lengths + additions
         ends = np.cumsum(sizes, dtype=np.int32)
         old = _ranges(ends - sizes, lengths)
-        # To sort by user and place at once is quicker than a stable sort.
+        # To sort by user and position at once is quicker than a stable sort.
         order = (user.astype(np.int64) << 32) + np.arange(len(user))
         order.sort()
         new = np.empty(len(user), np.int32)
@@ -101,11 +101,11 @@ class Trail:
             times[old], times[new] = np.asarray(self.at), at
             kept &= times >= limit
             self.at = array("d", times[kept].tobytes())
-        places = np.append(np.int32(0), np.cumsum(kept, dtype=np.int32))
-        self.starts = array("I", places[np.append(0, ends)].tobytes())
+        positions = np.append(np.int32(0), np.cumsum(kept, dtype=np.int32))
+        self.starts = array("I", positions[np.append(0, ends)].tobytes())
         self.arm = array("i", arms[kept].tobytes())
         moved = old[open_entries]
-        return np.where(kept[moved], places[moved], -1), np.where(kept[new], places[new], -1)
+        return np.where(kept[moved], positions[moved], -1), np.where(kept[new], positions[new], -1)
 
 
 def _ranges(starts: Int32Array, lengths: Int32Array) -> Int32Array:

@@ -20,9 +20,8 @@ from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.stores import StoreError
 from fallow.text import visible
 
-MOST_BYTES = 1_000_000
-"""Of a body."""
-PAGE = Path(__file__).parent / "page"
+MOST_BODY_BYTES = 1_000_000
+PAGE_FOLDER = Path(__file__).parent / "page"
 PAGE_HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
@@ -73,11 +72,11 @@ async def read_body(receive: Receive) -> bytes:
     """Return the body of a request, unless it is too long."""
     message = await receive()
     body: bytes = message.get("body", b"")
-    while message.get("more_body", False) and len(body) <= MOST_BYTES:
+    while message.get("more_body", False) and len(body) <= MOST_BODY_BYTES:
         message = await receive()
         body += message.get("body", b"")
-    if len(body) > MOST_BYTES:
-        raise HTTPException(413, f"a body must have at most {MOST_BYTES:,} bytes, got more")
+    if len(body) > MOST_BODY_BYTES:
+        raise HTTPException(413, f"a body must have at most {MOST_BODY_BYTES:,} bytes, got more")
     return body
 
 
@@ -87,7 +86,7 @@ def json_answer(content: Any, status: int = 200) -> Response:
 
 
 def refusal(error: Exception, nowhere: str) -> tuple[int, str, dict[str, str]]:
-    """Return status, message and headers for an error; `nowhere` is said of unknown addresses."""
+    """Return status, message and headers for an error; `nowhere` is that of unknown addresses."""
     if isinstance(error, HTTPException):
         headers = dict(error.headers or {})
         message = error.detail

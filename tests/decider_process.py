@@ -23,7 +23,7 @@ def main(url: str, seed: str, rounds: str) -> None:
         print("done", flush=True)
         sys.stdin.readline()
         campaign.retire_arm("polka")  # one of them does, and the other hears of it
-        state = campaign._desk.state
+        state = campaign._decider.state
         print(state.head, hashlib.sha256(state.to_bytes()).hexdigest())
 
 

@@ -14,7 +14,7 @@ MOST_TOGETHER = 1024
 """Names in one chunk, before it is split in two."""
 
 
-class Names:
+class DigestMap:
     """A number below 2^32 for each name, in 13 bytes a name, however long names are.
 
     Names are known by 64 bits of BLAKE2b, sorted in chunks. So two names are taken for one with a
@@ -22,7 +22,7 @@ class Names:
 
     Examples
     --------
-    >>> users = Names()
+    >>> users = DigestMap()
     >>> users.put("ann", 7)
     >>> users.get("ann"), users.get("ben"), len(users)
     (7, None, 1)
@@ -35,7 +35,7 @@ class Names:
         self._length = 0
 
     @classmethod
-    def of(cls, digests: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> Names:
+    def of(cls, digests: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> DigestMap:
         """Return the names with these digests, which are in order."""
         names = cls()
         names._length = len(digests)
@@ -50,35 +50,34 @@ class Names:
 
     def get(self, name: str) -> int | None:
         """Return the number of a name, None if it has none."""
-        digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
-        chunk = bisect_right(self._firsts, digest) - 1
-        digests = self._digests[chunk]
-        place = bisect_left(digests, digest)
-        if place < len(digests) and digests[place] == digest:
-            return self._numbers[chunk][place]
-        return None
+        _, chunk, index, is_known = self._find(name)
+        return self._numbers[chunk][index] if is_known else None
 
     def setdefault(self, name: str, number: int) -> int:
         """Return the number of a name, which gets this one if it has none."""
-        digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
-        chunk = bisect_right(self._firsts, digest) - 1
-        digests = self._digests[chunk]
-        place = bisect_left(digests, digest)
-        if place < len(digests) and digests[place] == digest:
-            return self._numbers[chunk][place]
-        digests.insert(place, digest)
-        self._numbers[chunk].insert(place, number)
+        digest, chunk, index, is_known = self._find(name)
+        if is_known:
+            return self._numbers[chunk][index]
+        self._digests[chunk].insert(index, digest)
+        self._numbers[chunk].insert(index, number)
         self._length += 1
-        if len(digests) > MOST_TOGETHER:
+        if len(self._digests[chunk]) > MOST_TOGETHER:
             self._split(chunk)
         return number
 
     def put(self, name: str, number: int) -> None:
         """Set the number of a name."""
         if self.setdefault(name, number) != number:
-            digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
-            chunk = bisect_right(self._firsts, digest) - 1
-            self._numbers[chunk][bisect_left(self._digests[chunk], digest)] = number
+            _, chunk, index, _ = self._find(name)
+            self._numbers[chunk][index] = number
+
+    def _find(self, name: str) -> tuple[int, int, int, bool]:
+        """Return the digest of a name, its chunk, its index there, and whether it is there."""
+        digest = from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+        chunk = bisect_right(self._firsts, digest) - 1
+        digests = self._digests[chunk]
+        index = bisect_left(digests, digest)
+        return digest, chunk, index, index < len(digests) and digests[index] == digest
 
     def _split(self, chunk: int) -> None:
         half = MOST_TOGETHER // 2

@@ -1,4 +1,4 @@
-"""From a store to a state: the latest snapshot, and the events since."""
+"""Loads a campaign from its store: the latest snapshot, and the events since."""
 
 import json
 from contextlib import suppress
@@ -7,17 +7,9 @@ from zlib import crc32
 from fallow import checks
 from fallow.live.errors import ConflictError, UnknownError
 from fallow.live.policy import check_rules
-from fallow.live.settings import Settings
+from fallow.live.settings import CampaignSettings
 from fallow.live.state import State
 from fallow.live.stores import HistoryError, Record, Store
-
-SNAPSHOT = 50_000
-"""Events after which a snapshot is kept, or a quarter of all, if that is more."""
-
-
-def needs_snapshot(head: int, last: int) -> bool:
-    """Tell whether so many events came since the last one that the next start would be slow."""
-    return head >= last + max(SNAPSHOT, last // 4)
 
 
 def load_state(store: Store, record: Record) -> State:
@@ -32,7 +24,7 @@ def load_state(store: Store, record: Record) -> State:
             state.snapshot_at = state.head
             if state.head <= record.head:  # else it cannot be checked, and may be of a lost history
                 return _catch_up(store, record, state)
-    state = State(Settings.from_document(json.loads(record.settings)))
+    state = State(CampaignSettings.from_document(json.loads(record.settings)))
     state.checksum = crc32(record.settings.encode())
     return _catch_up(store, record, state)
 
@@ -73,7 +65,7 @@ def find_campaign(store: Store, name: str) -> Record:
     return records[name]
 
 
-def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, bool, bool]:
+def make_campaign(store: Store, name: str, settings: CampaignSettings) -> tuple[Record, bool, bool]:
     """Return the campaign of a name with these settings.
 
     Also returns whether it is new, and whether it is proved that its rules can be kept.
@@ -81,7 +73,7 @@ def make_campaign(store: Store, name: str, settings: Settings) -> tuple[Record, 
     is_proved = check_rules(State(settings).view())
     wanted = settings.to_json()
     record, is_new = store.create(name, wanted)
-    if Settings.from_document(json.loads(record.settings)).to_json() != wanted:
+    if CampaignSettings.from_document(json.loads(record.settings)).to_json() != wanted:
         raise ConflictError(
             f"settings of {name!r} must be those that it was made with, {record.settings}, "
             f"got {wanted}; take another name, or change arms by adding and retiring them"

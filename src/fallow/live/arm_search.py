@@ -1,8 +1,8 @@
-"""Which arm next: a beam search on a table, remembered by what the user was shown."""
+"""Which arm comes next: a beam search on a table, remembered by what the user was shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -35,17 +35,17 @@ MOST_KEPT = 2**17
 
 
 class Ages(NamedTuple):
-    """What a chooser must know of a user.
+    """What a search must know of a user; see `ArmSearch.ages`.
 
-    `codes` are her past pulls that matter, latest first, each as arm x (reach + 1) + rounds ago.
-    `rounds` are those since her first decision, at most reach + 1; 0 where no arm has a deadline.
+    `codes` are the past pulls that matter, latest first, each as arm x (reach + 1) + rounds ago.
+    `rounds` are those since the first decision, at most reach + 1; 0 where no arm has a deadline.
     """
 
     codes: tuple[int, ...]
     rounds: int = 0
 
 
-class Chooser:
+class ArmSearch:
     """Chooses arms on one table.
 
     Parameters
@@ -67,7 +67,7 @@ class Chooser:
 
     def __init__(self, table: Instance, arms: IntArray) -> None:
         self._arms = arms
-        self._place = {arm: place for place, arm in enumerate(arms.tolist())}
+        self._index = {arm: index for index, arm in enumerate(arms.tolist())}
         self._is_ruled = bool(table.rules)
         self._search = search = beam_search(table)
         self._problem = Problem(search.arms, search.means, search.limits)
@@ -89,6 +89,26 @@ class Chooser:
         self._choices: dict[Ages, int] = {}
         self._dead_ends: dict[tuple[bytes, int], bool] = {}
 
+    def ages(self, pulls: Iterable[tuple[int, int]], rounds: int) -> Ages:
+        """Return what a search must know of a user.
+
+        Parameters
+        ----------
+        pulls
+            The arms that the user was shown and how many rounds ago, latest first: those within
+            `reach`, and of each arm only the latest unless all pulls count.
+        rounds
+            Rounds since the first decision of the user, at most reach + 1.
+        """
+        span = self.reach + 1
+        codes = tuple(arm * span + age for arm, age in pulls)
+        return Ages(codes, rounds if self.has_deadlines else 0)
+
+    def pulls(self, ages: Ages) -> Iterator[tuple[int, int]]:
+        """Yield the arms that a user was shown and how many rounds ago, latest first."""
+        span = self.reach + 1
+        return (divmod(code, span) for code in ages.codes)
+
     def choose(self, ages: Ages) -> int:
         """Return the arm to show after such a past, -1 if the rules leave none."""
         arm = self._choices.get(ages)
@@ -104,7 +124,7 @@ class Chooser:
     def permitted(self, ages: Ages) -> list[int]:
         """Return the arms that the rules permit now, some of which may lead into a dead end."""
         if not self._is_ruled:
-            return list(self._place)
+            return list(self._index)
         may_pull = permitted(self._search.limits, self._past(ages))
         arms: list[int] = self._arms[np.sort(self._search.arms[may_pull])].tolist()
         return arms
@@ -122,10 +142,14 @@ class Chooser:
         if key not in self._dead_ends:
             if len(self._dead_ends) > MOST_KEPT:
                 self._dead_ends.clear()
-            self._dead_ends[key] = not self._leads_on(past, int(index))
+            self._dead_ends[key] = not self._can_go_on(past, int(index))
         return self._dead_ends[key]
 
-    def _leads_on(self, past: Past, index: int) -> bool:
+    def leads_on(self, ages: Ages, chosen: int, arm: int) -> bool:
+        """Tell whether an arm is not a dead end, which the chosen one never counts as."""
+        return arm == chosen or not self.is_dead_end(ages, arm)
+
+    def _can_go_on(self, past: Past, index: int) -> bool:
         search = self._search
         allows(search.limits, past, search.means.shape[1], np.array([index]))  # the past goes on
         paths = (path for width in (1, WIDTH) for path in self._paths(past, width, MOST_LOOKS))
@@ -204,12 +228,11 @@ class Chooser:
 
     def _pulled(self, ages: Ages) -> list[list[int]]:
         """Return for each arm of the table how many rounds ago it was pulled, latest first."""
-        span = self.reach + 1
         pulled: list[list[int]] = [[] for _ in self._arms]
-        for code in ages.codes:
-            place = self._place.get(code // span)
-            if place is not None:
-                pulled[place].append(code % span)
+        for arm, age in self.pulls(ages):
+            index = self._index.get(arm)
+            if index is not None:
+                pulled[index].append(age)
         return pulled
 
 
@@ -235,7 +258,7 @@ def _catching_up(longest: IntArray, waited: IntArray) -> IntArray:
     spare[kept] = np.maximum(spare[kept], np.arange(len(kept)))
     rounds = spare[kept].tolist()
     for arm in in_order[:missed]:
-        tight = (place for place in reversed(range(len(rounds))) if rounds[place] == place)
+        tight = (index for index in reversed(range(len(rounds))) if rounds[index] == index)
         spare[arm] = first = next(tight, -1) + 1
         rounds.insert(first, first)
     return longest - spare

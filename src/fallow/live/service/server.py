@@ -1,4 +1,4 @@
-"""How a server listens, and how it ends."""
+"""How a server listens, reads HTTP, and ends."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from fallow import checks
 from fallow.errors import InputError
-from fallow.live.service.protocol import Protocol
 
-PATIENCE = 1
+SHUTDOWN_SECONDS = 1
 """Seconds that requests under way have to end after a signal."""
 CUT_SECONDS = 0.8
 """After which connections are cut, before uvicorn cancels requests and logs their tracebacks."""
 BACKLOG = 2048
+MOST_HEADER_BYTES = 65_536
+"""Bytes of headers; what comes at once, up to 256 kB, is read all the same."""
+BAD_REQUEST = (
+    b'{"error":"a request must be HTTP/1.1, with headers of at most %d bytes"}' % MOST_HEADER_BYTES
+)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the service listens, and by which certificate."""
+class Address:
+    """Where a server listens, and with which certificate."""
 
     host: str
     port: int
@@ -53,7 +58,7 @@ class Place:
 
     @contextmanager
     def bound(self) -> Iterator[tuple[socket.socket, str]]:
-        """Open the socket, and tell its address."""
+        """Open the socket, and return it with its URL."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             server = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
@@ -72,33 +77,33 @@ class Place:
 
 
 def run(server: Coroutine[object, object, None]) -> None:
-    """Run a server until its end, on the fastest event loop there is."""
+    """Run a server until its end, on the fastest event loop available."""
     with asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(server)
 
 
 async def listen(
-    app: ASGIApp, place: Place, say: Callable[[str], None], drain: Callable[[], None]
+    app: ASGIApp, address: Address, announce: Callable[[str], None], drain: Callable[[], None]
 ) -> None:
     """Serve an application until a signal comes, at which its streams are drained.
 
-    The address is said when the socket is open: who asks from then on is answered.
+    The URL is announced when the socket is open, so requests are answered from then on.
     """
-    with place.bound() as (bound, address):
-        server = _Server(_config(app, place), drain)
-        say(address)
+    with address.bound() as (bound, url):
+        server = _Server(_config(app, address), drain)
+        announce(url)
         await server.serve(sockets=[bound])
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    if sys.platform == "win32":  # where there is no faster one
+    if sys.platform == "win32":  # which has no faster one
         return asyncio.new_event_loop()
     import uvloop
 
     return uvloop.new_event_loop()
 
 
-def _config(app: ASGIApp, place: Place) -> uvicorn.Config:
+def _config(app: ASGIApp, address: Address) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Protocol,
@@ -108,9 +113,9 @@ def _config(app: ASGIApp, place: Place) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=PATIENCE,
-        ssl_certfile=place.cert,
-        ssl_keyfile=place.key,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        ssl_certfile=address.cert,
+        ssl_keyfile=address.key,
     )
 
 
@@ -147,3 +152,31 @@ class _Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self.should_exit = True
         self._loop.call_soon_threadsafe(self._drain)
+
+
+class Protocol(HttpToolsProtocol):
+    """Refuses headers that do not end, and in JSON what is not HTTP."""
+
+    _unfinished = 0
+    """Bytes that came since headers began."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what came."""
+        super().data_received(data)
+        if self.cycle is not None and self.cycle.scope is self.scope:
+            self._unfinished = 0  # the headers of the latest request are complete
+            return
+        self._unfinished += len(data)
+        if self._unfinished > MOST_HEADER_BYTES and not self.transport.is_closing():
+            self.send_400_response("")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take in a header, but not `Range`: files are small and sent whole."""
+        if name.lower() != b"range":
+            super().on_header(name, value)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002, uvicorn's
+        """Refuse a request, and close the connection."""
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[400] + head % len(BAD_REQUEST) + BAD_REQUEST)
+        self.transport.close()

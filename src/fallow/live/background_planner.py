@@ -5,33 +5,33 @@ from __future__ import annotations
 import logging
 from threading import Condition, Lock, Thread
 
-from fallow.live.desk import Desk
+from fallow.live.decider import Decider
 
 logger = logging.getLogger("fallow.live")
 
 
-class Planner:
+class BackgroundPlanner:
     """Renews the policy of a campaign when it is due.
 
     Parameters
     ----------
-    desk
+    decider
         Whose policy.
     lock
-        Held by whoever looks at the desk or changes it.
+        Held while the decider is read or changed.
     """
 
-    def __init__(self, desk: Desk, lock: Lock) -> None:
-        self._desk = desk
+    def __init__(self, decider: Decider, lock: Lock) -> None:
+        self._decider = decider
         self._changed = Condition(lock)
         self._is_closed = False
-        self._thread = Thread(target=self._work, name=f"plans of {desk.name}", daemon=True)
+        self._thread = Thread(target=self._work, name=f"plans of {decider.name}", daemon=True)
         self._thread.start()
 
     def want(self) -> None:
         """Ask for a policy that is due, holding the lock; wait for one that is overdue."""
         self._changed.notify_all()
-        while self._desk.is_overdue and not self._is_closed:
+        while self._decider.is_overdue and not self._is_closed:
             self._changed.wait()
 
     def close(self) -> None:
@@ -44,10 +44,10 @@ class Planner:
     def _work(self) -> None:
         with self._changed:
             while True:
-                self._changed.wait_for(lambda: self._desk.is_due or self._is_closed)
+                self._changed.wait_for(lambda: self._decider.is_due or self._is_closed)
                 if self._is_closed:
                     return
-                make = self._desk.plan()
+                make = self._decider.plan()
                 self._changed.release()
                 try:
                     policy = make()
@@ -57,7 +57,7 @@ class Planner:
                 finally:
                     self._changed.acquire()
                 if policy is None:
-                    self._desk.postpone()
+                    self._decider.postpone()
                 else:
-                    self._desk.renew(policy)
+                    self._decider.renew(policy)
                 self._changed.notify_all()
