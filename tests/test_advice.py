@@ -10,7 +10,7 @@ from helpers import runner
 from hypothesis import given
 from test_rules import obeys, optimum, ruled_instances
 
-from fallow import Instance, Rules, optimal
+from fallow import Instance, Plan, Rules, optimal, plan
 from fallow.cli import app
 from fallow.kernels.cycles import own_delays
 from fallow.planners import advise
@@ -51,6 +51,23 @@ def test_the_model_sets_the_shortest_gaps_of_its_own_cycle() -> None:
     gaps = own_delays(cycle, 3)
     assert advice.cooldowns == tuple(gaps[cycle == arm].min() for arm in range(3))
     assert advise(SONGS).cooldowns == (2, 2, None)
+
+
+def test_a_plan_that_obeyed_more_rules_has_the_bound_of_fewer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without its rules, the planner finds nothing better than the news again and again."""
+
+    def careless(instance: Instance) -> Plan:
+        best = plan(instance)
+        news = Plan.of(SONGS, [2], "careless", best.upper_bound)
+        return best if instance.rules == RULED.rules else news
+
+    monkeypatch.setattr("fallow.planners.advice.plan", careless)
+    advice = advise(RULED)
+    assert advice.free.gain == advice.recommended.gain == advice.ruled.gain
+    assert advice.free.upper_bound == pytest.approx(0.85)
+    assert advice.recommended.upper_bound == pytest.approx((2 * 0.9 + 0.8 + 0.1) / 4)
 
 
 def test_the_command_prints_draws_and_writes_rules_that_can_be_read(tmp_path: Path) -> None:

@@ -320,8 +320,8 @@ def test_the_events_of_a_campaign_can_be_read_as_a_log(tmp_path: Path) -> None:
     campaign = opened(explore=0.4, default_reward=0.25, wait=20, now=clock)
     late = campaign.decide("user 0")
     for place in range(90):
-        clock.seconds += 1
-        decision = campaign.decide(f"user {place % 4}")
+        clock.seconds += (1, 4, 0, -2)[place % 4]  # as with processes whose clocks differ
+        decision = campaign.decide(f"user {place % 3}")
         if place % 7 == 2:
             campaign.cancel(decision.id)
         elif place % 5:

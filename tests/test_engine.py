@@ -1,5 +1,6 @@
 """Who plays, in which batches, and what happens when a run or a worker fails."""
 
+import gc
 import os
 import re
 import shlex
@@ -12,13 +13,14 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from helpers import Recorder, TakeTurns, contents, runner, write_spec
 
 from fallow import LowSwitch, RankingUCB, catalog
 from fallow.cli import app
-from fallow.studies.batch import play_batch
+from fallow.studies.batch import pack, play_batch
 from fallow.studies.engine import AHEAD, RUNS, SECONDS, Part, batch_size, play_parts
 from fallow.studies.folder import read_results
 from fallow.studies.read import load_spec
@@ -312,3 +314,12 @@ def test_an_error_does_not_wait_for_runs_in_threads(tmp_path: Path) -> None:
     words = [sys.executable, str(script), "run", str(file), "--out", str(tmp_path / "out")]
     result = subprocess.run(words, capture_output=True, text=True, timeout=50)
     assert (result.returncode, result.stderr) == (2, "fallow: the disk fails\n")
+
+
+def test_a_study_that_was_sent_is_not_held_in_memory() -> None:
+    study = Study(catalog.figure3(), {"mine": lambda *_: RankingUCB([0, 1])}, 10, seed=0)
+    assert pack(study) is pack(study)  # pickled once
+    held = ref(study)
+    del study
+    gc.collect()
+    assert held() is None

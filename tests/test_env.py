@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances
 
-from fallow import Block, Instance, Outcome, catalog, simulate
+from fallow import Block, InputError, Instance, Outcome, catalog, simulate
 from fallow.env import BanditEnv
 from fallow.learners import PolicyLearner
 from fallow.planners import ghost, greedy
@@ -67,6 +67,21 @@ def test_an_action_that_is_no_arm_is_named(action: Any) -> None:
     env.reset(seed=0)
     with pytest.raises(ValueError, match="action must be an arm from 0 to 1, got"):
         env.step(action)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reference": "0.5"}, "reference must be a finite number, got '0.5'"),
+        ({"reference": float("nan")}, "reference must be a finite number, got nan"),
+        ({"reference": ghost}, "reference must be a finite number, got <function ghost"),
+        ({"instance": [[0.5]], "reference": 1.0}, "instance must be an Instance, got "),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        BanditEnv(**arguments)
+    assert str(raised.value).startswith(message)
 
 
 def test_a_policy_is_told_only_what_it_asked_for() -> None:

@@ -1,13 +1,16 @@
 """Which errors are the caller's, and how the command line ends on them and on its own faults."""
 
 import pickle
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from helpers import runner
 
 import fallow
-from fallow import InputError, Instance, Rules
+from fallow import InputError, Instance, Rules, checks, planners
 from fallow.cli import app, plan
 from fallow.explore import answer
 from fallow.explore.model import EXAMPLE, Explored
@@ -18,6 +21,12 @@ MESSAGES = [
     (lambda: Instance([[0.5], [0.1, 0.2]]), "means", "got [0.1, 0.2] for arm 1"),
     (lambda: fallow.catalog.build("figrue2"), "name", "did you mean 'figure2'?"),
     (lambda: Rules(cooldowns={0: 0}), "rules.cooldowns of 0", "must be a whole number >= 1, got 0"),
+    (
+        lambda: Rules(cooldown=3),  # type: ignore[arg-type]
+        "an argument of Rules",
+        "must be one of cooldowns, at_most, groups, at_least_once, exclude, got 'cooldown'; "
+        "did you mean 'cooldowns'?",
+    ),
     (lambda: Instance.from_toml("means = "), "text", "text must be TOML: Invalid value"),
     (lambda: fallow.optimal(EXAMPLE, max_states=1), "max_states", "max_states must be at least"),
     (
@@ -37,6 +46,31 @@ def test_an_error_of_the_caller_names_its_argument(
         call()
     assert raised.value.argument == argument
     assert message in str(raised.value)
+
+
+ARGUMENTS: dict[str, object] = {
+    "cycle": [0],
+    "method": "by hand",
+    "plan": fallow.plan(EXAMPLE),
+    "rounds": 3,
+}
+TAKES_INSTANCE = [
+    function
+    for function in (getattr(planners, name) for name in planners.__all__)
+    if isinstance(function, FunctionType) and "instance" in signature(function).parameters
+]
+
+
+@pytest.mark.parametrize("function", [*TAKES_INSTANCE, fallow.Plan.of])
+@pytest.mark.parametrize("wrong", [[1, 2], [[0.5, 1.0]], None, Instance])
+def test_every_planner_refuses_what_is_not_an_instance(
+    function: Callable[..., object], wrong: object
+) -> None:
+    needed = signature(function).parameters.keys() & ARGUMENTS.keys()
+    arguments = {name: ARGUMENTS[name] for name in needed}
+    with pytest.raises(InputError) as raised:
+        function(wrong, **arguments)
+    assert str(raised.value) == f"instance must be an Instance, got {checks.short(wrong)}"
 
 
 @pytest.mark.parametrize(

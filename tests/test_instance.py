@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances, shares
 
-from fallow import Instance, decay
+from fallow import Instance, Rules, decay
 
 
 @given(st.data())
@@ -81,6 +81,9 @@ def test_an_instance_cannot_be_changed() -> None:
     unchecked: Any = instance
     with pytest.raises(AttributeError):
         unchecked.names = ("a",)
+    ruled = instance.with_rules(Rules(exclude=[]))
+    assert ruled.means is instance.means  # so it may be shared, however large
+    assert ruled == instance
 
 
 @given(instances)

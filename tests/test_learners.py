@@ -11,9 +11,9 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learner_contract import Spy
 from strategies import generic_instances
 
-import fallow
 from fallow import (
     BanditRanker,
     Block,
@@ -302,7 +302,7 @@ def test_equal_seeds_of_learner_and_simulator_are_not_the_same_stream(
             "confidence_scale must be finite and above 0",
         ),
         (lambda: RankingUCB([1]), r"order must hold each arm from 0 to 0 once, got \(1,\)"),
-        (lambda: BanditRanker(1, max_delay=2), "arms must be a whole number >= 2, got 1"),
+        (lambda: BanditRanker(0, max_delay=2), "arms must be a whole number >= 1, got 0"),
         (lambda: BanditRanker(2, max_delay=0), "max_delay must be a whole number >= 1, got 0"),
         (lambda: BanditRanker(2, budget=-1), "budget must be a whole number >= 0, got -1"),
         (lambda: EpsilonGreedy(2, epsilon=2), r"epsilon must be a number in \[0, 1\], got 2"),
@@ -316,9 +316,20 @@ def test_bad_parameters_are_named(build: type, message: str) -> None:
         build()
 
 
-def test_a_single_arm_is_ranked_at_once() -> None:
-    assert BanditRanker(1).done
-    assert fallow.learners.RankThenCut(1, 100).stage == "cutting"
+@pytest.mark.parametrize("max_delay", [None, 3])
+def test_a_single_arm_is_ranked_at_once(max_delay: int | None) -> None:
+    """Algorithm 2 ends when at most one arm is active; here that is before the first pull."""
+    ranker = BanditRanker(1, max_delay=max_delay)
+    assert (ranker.done, ranker.order, ranker.pulls) == (True, (0,), 0)
+    both = RankThenCut(1, 100, max_delay=max_delay)
+    assert (both.stage, both.ranking_rounds) == ("cutting", 0)
+    second = LowSwitch([0], 100, delta=0.05)
+    for learner, same in ((ranker, BanditRanker(1)), (both, second)):
+        restored, expected = Spy(learner, stop=0), Spy(same)
+        for spy in (restored, expected):
+            run = simulate(Instance([[0.1, 0.5, 0.9]]), spy, 100, seed=0)
+            assert run.counts().tolist() == [100]
+        assert restored.blocks == expected.blocks
 
 
 @pytest.mark.parametrize("build", [LowSwitch, RankingUCB, RankingUCB2, AnytimeLowSwitch])

@@ -1,5 +1,6 @@
 """What is written about the package in several places is the same in all of them."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -64,6 +65,20 @@ def test_every_library_of_an_extra_is_known_by_it() -> None:
         if extra not in ("dev", "docs", "pandas") and requirement.name != "fallow"
     }
     assert extras == EXTRAS
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    """A library that only comes with another one may be gone in its next release."""
+    imported = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module or "")
+    foreign = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names - {"fallow"}
+    declared = {Requirement(each).name for each in PROJECT["dependencies"]} | EXTRAS.keys()
+    assert foreign - declared == set()
 
 
 def test_the_pinned_versions_are_within_the_bounds() -> None:

@@ -13,7 +13,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from fallow import Instance, Plan, RankingUCB, catalog, decay, plan, replicate, schedule, simulate
+from fallow import (
+    InputError,
+    Instance,
+    Plan,
+    RankingUCB,
+    catalog,
+    decay,
+    plan,
+    replicate,
+    schedule,
+    simulate,
+)
 from fallow.arrays import FloatArray
 from fallow.drawing.colours import colour_of
 from fallow.intervals import estimate
@@ -140,6 +151,9 @@ def test_totals_draw_what_they_know() -> None:
     (axes,) = run.plot().axes
     (line,) = axes.get_lines()
     assert np.asarray(line.get_xdata()).tolist() == [10, 50]
+    start = simulate(songs(3), RankingUCB([0, 1, 2]), 100, seed=0, checkpoints=[0])
+    with pytest.raises(InputError, match="a trajectory must have totals after round 0 to be drawn"):
+        start.plot()
 
 
 def test_a_result_draws_regret_with_its_intervals() -> None:
@@ -163,7 +177,9 @@ def test_a_result_draws_regret_with_its_intervals() -> None:
             band = np.asarray(axes.collections[place].get_paths()[0].vertices)[:, 1]
             assert band.max() == pytest.approx((found.mean + found.half_width).max())
     alone = replicate(catalog.figure3(), learners, 9, 1, seed=0, workers=1, references={})
-    with pytest.raises(ValueError, match="references must be at least one to draw regret"):
+    with pytest.raises(
+        ValueError, match="references must be at least one to compare with, got none"
+    ):
         alone.plot()
     with pytest.raises(ValueError, match="reference must be one of"):
         result.plot("ghost")

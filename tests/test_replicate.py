@@ -24,7 +24,7 @@ from fallow.arrays import FloatArray
 from fallow.learners import Follow, RankThenCut, ThompsonSampling
 from fallow.planners import ghost
 from fallow.studies import estimate
-from fallow.studies.study import Factory
+from fallow.studies.study import Factory, Reference
 
 LEARNERS: dict[str, Callable[[Instance, int], Any]] = {
     "low": lambda drawn, _: LowSwitch(drawn.order, 500),
@@ -258,6 +258,26 @@ def test_all_of_nothing_is_earned_where_nothing_can_be() -> None:
     assert (result.share("pi_ucb") == 1).all()
     with pytest.raises(ValueError, match="reference must be one of ghost, optimum, got 'best'"):
         result.share("pi_ucb", "best")
+
+
+@pytest.mark.parametrize(
+    ("names", "of_regret", "of_shares"),
+    [
+        (["ghost"], "ghost", "ghost"),
+        (["half", "optimum"], "half", "optimum"),
+        (["half", "optimum", "ghost"], "ghost", "optimum"),
+    ],
+)
+def test_every_result_has_a_default_reference(
+    names: list[str], of_regret: str, of_shares: str
+) -> None:
+    gains: dict[str, Reference] = {"half": lambda _: 0.5, "ghost": ghost, "optimum": lambda _: 0.9}
+    references = {name: gains[name] for name in names}
+    pi_ucb = {"pi_ucb": LEARNERS["ucb"]}
+    result = replicate(catalog.figure3(), pi_ucb, 20, runs=2, seed=0, references=references)
+    np.testing.assert_array_equal(result.regret("pi_ucb"), result.regret("pi_ucb", of_regret))
+    np.testing.assert_array_equal(result.share("pi_ucb"), result.share("pi_ucb", of_shares))
+    assert result.plot().axes[0].get_ylabel() == f"regret against {of_regret}"
 
 
 def test_results_merge_in_the_order_given() -> None:

@@ -1,6 +1,7 @@
 """Schedules within rules, against all sequences of a few rounds."""
 
 from collections.abc import Iterator
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,8 @@ from test_rules import optimum, ruled_instances
 
 import fallow
 from fallow import Instance, Rules, Schedule, schedule
+from fallow.arrays import FloatArray, IntArray
+from fallow.kernels.schedule import path_reward
 from fallow.planners import ruled_schedule
 
 ROUNDS = 5
@@ -119,6 +122,24 @@ def test_a_thousand_rounds_within_rules() -> None:
     assert long.total / 20_000 == pytest.approx(fallow.plan(ruled).gain, rel=1e-3)
     assert long.certificate > 0.9
     assert all(delay is None or delay >= 3 for delay in long.delays)
+
+
+def test_few_paths_are_in_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path has as many entries as rounds, and the cycle can be entered at many places."""
+    instance = fallow.catalog.random_geometric(arms=25, max_delay=20, seed=0)
+    paths: list[ref[IntArray]] = []
+    most = 0
+
+    def reward(means: FloatArray, path: IntArray, delays: IntArray) -> float:
+        nonlocal most
+        paths.append(ref(path))
+        most = max(most, sum(each() is not None for each in paths))
+        return path_reward(means, path, delays)
+
+    monkeypatch.setattr(ruled_schedule, "path_reward", reward)
+    schedule(instance.with_rules(Rules(cooldowns=2)), 2_000)
+    assert len(paths) > 100
+    assert most <= 3
 
 
 def test_where_no_schedule_is_left_it_says_so() -> None:

@@ -68,7 +68,7 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
     ends = rows.filter((polars.col("round") == 300) & (polars.col("learner") == "pi_ucb"))
     regrets = ends["ghost_gain"] * 300 - ends["expected_reward"] + 2 * ends["switches"]
     assert last.regret.mean[-1] == pytest.approx(np.mean(regrets.to_list()))
-    width = 3.18245 * np.std(regrets.to_list(), ddof=1) / 2
+    width = 3.1824463 * np.std(regrets.to_list(), ddof=1) / 2
     assert last.regret.half_width[-1] == pytest.approx(width)
     assert last.regret_quantiles[QUANTILES.index(0.75), -1] == pytest.approx(sorted(regrets)[2])
     shares = ends["expected_reward"] / (300 * ends["optimum_gain"])
@@ -76,6 +76,15 @@ def test_curves_are_means_over_runs(tmp_path: Path) -> None:
     frame = summary_frame(curves)
     assert len(frame) == sum(len(curve.rounds) for curve in curves)
     assert frame.filter(polars.col("round") == 300)["regret"][2] == last.regret.mean[-1]
+
+
+def test_a_single_checkpoint_is_the_horizon(tmp_path: Path) -> None:
+    spec = load_spec(write_spec(tmp_path, horizon=300, runs=2))
+    run(spec, tmp_path / "many")
+    run(replace(spec, checkpoints=1), tmp_path / "one")
+    (_, many), (_, one) = summarize(tmp_path / "many"), summarize(tmp_path / "one")
+    assert one[0].rounds.tolist() == [300]
+    assert one[0].regret.mean[-1] == many[0].regret.mean[-1]
 
 
 def test_a_family_is_drawn_anew_in_each_run(tmp_path: Path) -> None:

@@ -158,6 +158,8 @@ def test_a_sweep_changes_one_thing_at_a_time(tmp_path: Path) -> None:
         "horizon = 100\n", ""
     )
     assert [load(tmp_path, horizons).at(point).horizon for point in (100, 1000)] == [100, 1000]
+    as_written = load(tmp_path, SWEPT.replace("arms = [2, 4]", "seed = [0, 1]"))
+    assert repr(as_written.points) == "(0, 1)"  # and not 0.0, which is not a seed
 
 
 def test_the_hash_is_of_what_decides_about_the_results(tmp_path: Path) -> None:

@@ -333,6 +333,9 @@ def test_a_frame_has_one_row_a_round() -> None:
         (2, run.expected_reward(2), run.switches(2)),
         (4, run.expected_reward(4), run.switches(4)),
     ]
+    assert run.frame()["round"].to_list() == list(range(1, 11))
+    sampled = simulate(catalog.figure3(), Scripted([Block((0, 1))]), 10, 0, checkpoints=[0, 7])
+    assert sampled.frame()["round"].to_list() == [0, 7]
 
 
 def test_rounds_that_are_not_there_are_named() -> None:

@@ -14,9 +14,9 @@ from fallow import catalog, checks
 from fallow.arrays import IntArray
 from fallow.errors import InputError
 from fallow.extras import needed_by
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.learners.policy import age
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, gain_of
 from fallow.planners.ranking import ghost
 
 with needed_by("an environment"):
@@ -55,9 +55,10 @@ class BanditEnv(gymnasium.Env[IntArray, np.int64]):
         reference: Plan | float | None = None,
     ) -> None:
         self.instance = catalog.figure2() if instance is None else instance
+        check_instance(self.instance)
         self.horizon = checks.whole_number("horizon", horizon, minimum=1)
         reference = ghost(self.instance) if reference is None else reference
-        self._gain = reference.gain if isinstance(reference, Plan) else float(reference)
+        self._gain = gain_of("reference", reference)
         arms, rested = self.instance.means.shape
         self.action_space = gymnasium.spaces.Discrete(arms)
         self.observation_space = gymnasium.spaces.MultiDiscrete(

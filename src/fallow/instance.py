@@ -138,14 +138,18 @@ class Instance:
         return cls.b2dep(baselines, delays, decays.constant(1), names)
 
     def with_rules(self, rules: Rules) -> Instance:
-        """Return the same arms with these rules in place of any others.
+        """Return the same arms with these rules instead of any others; both share the means.
 
         Examples
         --------
         >>> Instance.blocking([1, 0.5], delays=[2, 1]).with_rules(Rules(exclude=[1])).rules
         Rules(exclude=['1'])
         """
-        return Instance(self.means, self.names, rules)
+        checked = _checked_rules(rules, self.names)
+        ruled = object.__new__(Instance)  # the table, read-only and checked, is shared
+        for name, value in (("means", self.means), ("names", self.names), ("rules", checked)):
+            object.__setattr__(ruled, name, value)
+        return ruled
 
     @property
     def arms(self) -> int:
@@ -295,6 +299,12 @@ class Instance:
     def _in_words(self) -> str:
         rules = f", {counted(len(self.rules), 'rule')}" if self.rules else ""
         return f"{counted(self.arms, 'arm')}, delays up to {self.max_delay:,}{rules}"
+
+
+def check_instance(instance: Instance) -> None:
+    """Check that a caller's instance is one, and not its table of means, say."""
+    if not isinstance(instance, Instance):
+        raise InputError("instance", "must be an Instance", checks.short(instance))
 
 
 def _checked_names(names: Iterable[str] | None, arms: int) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from fallow.arrays import IntArray
 
 NEVER = 2**40
-"""A number of rounds that nobody waits for."""
+"""A number of rounds that nobody waits for; each file of kernels that needs it has a copy."""
 
 
 class Limits(NamedTuple):
@@ -18,6 +18,9 @@ class Limits(NamedTuple):
     An arm is pulled again after at least `shortest` rounds, and at most `longest`, which is NEVER
     where it need not be pulled. In any `rounds[cap]` rounds the arms in `members[cap]` together
     have at most `pulls[cap]` pulls. `bind` says whether anything is forbidden at all.
+
+    Cached machine code knows fields by their places. A change of them, here or in `Past`, must come
+    with a change of every file of kernels that imports the class.
     """
 
     shortest: IntArray

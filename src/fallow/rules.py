@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Never
 
 from fallow import checks
 from fallow.errors import InputError
@@ -106,7 +106,10 @@ class Rules:
         groups: Mapping[str, Sequence[Arm] | Mapping[str, Any]] | None = None,
         at_least_once: Mapping[Arm, int] | None = None,
         exclude: Sequence[Arm] | None = None,
+        **unknown: Never,
     ) -> None:
+        for name in unknown:
+            checks.one_of("an argument of Rules", name, KINDS)
         self._each = (
             *_spans("cooldowns", cooldowns),
             *_caps([] if at_most is None else at_most),

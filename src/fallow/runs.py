@@ -45,6 +45,18 @@ class Sampler:
         )
 
 
+def log_spaced_rounds(horizon: int, count: int) -> IntArray:
+    """Return at most `count` rounds, evenly spaced on a log axis; the horizon is the last.
+
+    Examples
+    --------
+    >>> log_spaced_rounds(1000, count=4), log_spaced_rounds(1000, count=1)
+    (array([   1,   10,  100, 1000]), array([1000]))
+    """
+    before = np.geomspace(1, horizon, count)[:-1].round().astype(np.int64)
+    return np.unique(np.append(before, horizon))
+
+
 def counts_until(
     means: FloatArray, cycles: Cycles, numbers: Int32Array, pulls: IntArray, until: int
 ) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.errors import InputError
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.kernels.bandits import CUT, Runs, Table
 from fallow.protocol import Block, CompiledLearner, Learner, Outcome, has_compiled_loop
 from fallow.recorder import Recorder
@@ -94,8 +94,7 @@ def simulate(
     >>> run.horizon
     1000
     """
-    if not isinstance(instance, Instance):
-        raise InputError("instance", "must be an Instance", checks.short(instance))
+    check_instance(instance)
     check_learner("learner", learner)
     rounds = checked_horizon("horizon", horizon)
     check_rewards("rewards", rewards)

@@ -16,8 +16,8 @@ from fallow.arrays import FloatArray, Int32Array, IntArray
 from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.kernels.ledger import Cycles
-from fallow.planners.cycle import Plan
-from fallow.runs import Sampler, arms_between, counts_until
+from fallow.planners.cycle import Plan, gain_of
+from fallow.runs import Sampler, arms_between, counts_until, log_spaced_rounds
 from fallow.text import counted
 from fallow.trajectory_file import decode_names, encode_names, read_arrays, write_arrays
 
@@ -73,8 +73,8 @@ class Trajectory(ABC):
         --------
         >>> from fallow import RankingUCB, catalog, simulate
         >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
-        >>> run.counts(at=4), int(run.counts().sum())
-        (array([3, 1]), 1000000)
+        >>> run.arms(0, 6), run.counts(at=6), int(run.counts().sum())
+        (array([0, 0, 0, 1, 0, 1]), array([4, 2]), 1000000)
         """
         until = self.horizon if at is None else at
         until = checks.whole_number("at", until, minimum=0, maximum=self.horizon)
@@ -86,13 +86,6 @@ class Trajectory(ABC):
 
         As in a slice, so `arms(0, 10)` are those of the first ten rounds, and `arms()` are all; at
         most 10^8 at once.
-
-        Examples
-        --------
-        >>> from fallow import RankingUCB, catalog, simulate
-        >>> run = simulate(catalog.figure3(), RankingUCB([0, 1]), horizon=10**6, seed=0)
-        >>> run.arms(0, 6)
-        array([0, 0, 0, 1, 0, 1])
         """
         start, stop = self._window(start, stop)
         run = self._whole()
@@ -153,9 +146,12 @@ class Trajectory(ABC):
         rewards, switches = self._totals(rounds)
         return _earned_by(reference, rounds) - rewards + switching_cost * switches
 
-    def frame(self, at: Rounds) -> DataFrame:
-        """Return round, expected reward and switches as a polars frame (extra `data`)."""
-        rounds = np.atleast_1d(self._check_rounds(at))
+    def frame(self, at: Rounds | None = None) -> DataFrame:
+        """Return round, expected reward and switches as a polars frame (extra `data`).
+
+        By default at the checkpoints of the simulation, or at some 60 rounds up to the horizon.
+        """
+        rounds = np.atleast_1d(self._check_rounds(self._checkpoints() if at is None else at))
         rewards, switches = self._totals(rounds)
         return frame({"round": rounds, "expected_reward": rewards, "switches": switches})
 
@@ -202,6 +198,9 @@ class Trajectory(ABC):
         from fallow.drawing.arms import MOST_ROUNDS, run_figure
 
         rounds = self._checkpoints()
+        rounds = rounds[rounds > 0]
+        if not len(rounds):
+            raise InputError("a trajectory", "must have totals after round 0 to be drawn", "none")
         averages = self.expected_reward(rounds) / rounds
         if not isinstance(self, RunTrajectory):
             return run_figure(rounds, averages, (), (), ())
@@ -242,7 +241,7 @@ class Trajectory(ABC):
 
     @abstractmethod
     def _checkpoints(self) -> IntArray:
-        """Return some rounds at which totals are known, from 1."""
+        """Return some rounds at which totals are known."""
 
     @abstractmethod
     def _whole(self) -> RunTrajectory:
@@ -264,8 +263,7 @@ def _earned_by(reference: Plan | float | Trajectory, rounds: IntArray) -> FloatA
             raise InputError(
                 "reference", f"must have played the rounds asked for: {error}"
             ) from None
-    gain = reference.gain if isinstance(reference, Plan) else checks.number("reference", reference)
-    return rounds * np.float64(gain)
+    return rounds * np.float64(gain_of("reference", reference))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -294,7 +292,7 @@ class RunTrajectory(Trajectory):
         return sampler.rewards[places], sampler.switches[places]
 
     def _checkpoints(self) -> IntArray:
-        return np.unique(np.geomspace(1, self.horizon, CHECKPOINTS).round().astype(np.int64))
+        return log_spaced_rounds(self.horizon, CHECKPOINTS)
 
     def _whole(self) -> RunTrajectory:
         return self
@@ -326,7 +324,7 @@ class SampledTrajectory(Trajectory):
         return self.played
 
     def _checkpoints(self) -> IntArray:
-        return self.rounds[self.rounds > 0] if self.rounds[-1] > 0 else self.rounds
+        return self.rounds
 
     def _whole(self) -> RunTrajectory:
         raise InputError(

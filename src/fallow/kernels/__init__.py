@@ -2,8 +2,9 @@
 
 Small work is done by the interpreter, from the very same source and with the very same results: to
 compile it takes seconds, and to import the compiler longer than all else. The compiler keeps
-machine code on disk beside each file and compiles anew only when that very file changes, so a
-kernel and all it calls live in one file.
+machine code on disk beside each file and compiles it again only when that very file changes. So a
+kernel and all that it calls live in one file, with the constants that they use; only types are
+imported.
 """
 
 import logging

@@ -7,7 +7,10 @@ import numpy.typing as npt
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
-from fallow.limits import NEVER, Limits, Past
+from fallow.limits import Limits, Past
+
+NEVER = 2**40
+"""As in `fallow.limits`, whose changes the compiler's cache does not notice."""
 
 
 @compiled

@@ -206,11 +206,14 @@ def strong_components(successors: Int32Array) -> Int32Array:
 def best_path(
     graph: Graph, rewards: FloatArray, entered: IntArray, rounds: int
 ) -> tuple[IntArray, float]:
-    """Return the arms of the best schedule of so many rounds, and what it earns.
+    """Return the arms of the best schedule of this number of rounds, and what it earns.
 
     In the first round each arm earns `rewards` and leads to the state `entered`: the schedule may
     begin where no other leads to. What can be earned in the rounds after it is found from the last
     one backwards. Ties go to the first arm.
+
+    The graph must have no FORBIDDEN successors, which are not looked for here. `schedule` builds it
+    without limits, and plans instances with rules in `ruled_schedule`.
     """
     states, arms = graph.delays.shape
     choices = np.empty((rounds, states), np.int16)  # by the rounds that are left

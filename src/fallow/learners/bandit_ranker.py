@@ -52,7 +52,8 @@ class BanditRanker(CheckedLearner):
     samples, sums
         How often each arm was sampled, and the rewards of these samples.
     done
-        Whether all arms have their place, or the next block exceeds the budget.
+        Whether all arms have their place, or the next block exceeds the budget. A single arm has
+        its place from the start.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class BanditRanker(CheckedLearner):
         budget: int | None = None,
         frugal: bool = False,
     ) -> None:
-        self.arms = checks.arms(arms, minimum=1 if max_delay is None else 2)
+        self.arms = checks.arms(arms)
         self.delta = checks.chance("delta", delta)
         if max_delay is not None:
             max_delay = checks.whole_number("max_delay", max_delay, 1, maximum=MAX_DELAY)

@@ -182,7 +182,7 @@ class Log:
         if propensity is not None:
             columns["propensity"] = propensity
         log = cls.__new__(cls)
-        log._take(read_rows(path, columns, propensities), settings)
+        log._take(read_rows(path, columns, propensities, clock), settings)
         return log
 
     def _take(self, rows: Rows, settings: Settings) -> None:

@@ -32,7 +32,10 @@ DATE = r"^\d{4}-\d{2}-\d{2}([T ]|$)"
 
 
 def read_rows(
-    path: str | Path, columns: Mapping[str, str], propensities: str | Sequence[str] | None
+    path: str | Path,
+    columns: Mapping[str, str],
+    propensities: str | Sequence[str] | None,
+    clock: str,
 ) -> Rows:
     """Return the rows of a file; `columns` has the names of its columns by what they hold.
 
@@ -56,7 +59,7 @@ def read_rows(
     else:
         chances = {f"propensities[{arm}]": name for arm, name in enumerate(propensities or ())}
     try:
-        frame = _collect(path, {**columns, **chances})
+        frame = _collect(path, {**columns, **chances}, clock)
         table = None if propensities is None else _table(frame.select(list(chances)))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
@@ -76,13 +79,13 @@ def read_rows(
     )
 
 
-def _collect(path: Path, columns: Mapping[str, str]) -> DataFrame:
+def _collect(path: Path, columns: Mapping[str, str], clock: str) -> DataFrame:
     """Return columns by what they hold, those of users and arms as categories."""
     import polars
 
     lazy = _scan(path, columns)
     if set(lazy.collect_schema()) >= EVENT:
-        lazy = _plays(lazy)
+        lazy = _plays(lazy, clock)
         if "propensity" in lazy.collect_schema():
             columns = {"propensity": "propensity", **columns}
     schema = lazy.collect_schema()
@@ -129,8 +132,12 @@ def _scan(path: Path, columns: Mapping[str, str]) -> LazyFrame:
     return scan(path, infer_schema_length=LOOKED_AT, schema_overrides=better)
 
 
-def _plays(lazy: LazyFrame) -> LazyFrame:
-    """Return one row a play from the events of a live campaign; the latest reward counts."""
+def _plays(lazy: LazyFrame, clock: str) -> LazyFrame:
+    """Return one row per play from the events of a live campaign; the latest reward counts.
+
+    Where rounds are counted, the number of the event is its time, as in `Campaign.log`: clocks of
+    several processes may differ.
+    """
     import polars
 
     kind = polars.col("kind")
@@ -139,7 +146,7 @@ def _plays(lazy: LazyFrame) -> LazyFrame:
     cancelled = lazy.filter(kind == "cancel").select("id")
     shown = lazy.filter(kind == "decision").drop("reward").join(cancelled, on="id", how="anti")
     plays = shown.join(rewards, on="id", how="left")
-    return plays.sort("seq").with_columns(time="at")
+    return plays.sort("seq").with_columns(time="seq" if clock == "rounds" else "at")
 
 
 def _column(argument: str, name: str, kind: DataType) -> Expr:

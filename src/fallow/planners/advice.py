@@ -1,7 +1,7 @@
 """What rules cost, and the cool-downs that the model itself would set."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -92,5 +92,7 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
 
 
 def _better(instance: Instance, known: Plan) -> Plan:
-    """Plan with fewer rules; what obeyed more of them is a plan too."""
-    return max(plan(instance), known, key=lambda each: each.gain)
+    """Plan with fewer rules; a plan that obeyed more of them is a plan too, with another bound."""
+    found = plan(instance)
+    best = max(found, known, key=lambda each: each.gain)
+    return replace(best, upper_bound=found.upper_bound)

@@ -1,7 +1,7 @@
 """An upper bound on the gain of every policy."""
 
 from fallow import checks
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.planners.feasible import check_possible
 from fallow.planners.groups import EFFORT, refinements
 from fallow.planners.relaxed import relaxed
@@ -37,6 +37,7 @@ def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
     >>> round(upper_bound(instance), 12), round(upper_bound(instance, effort=0), 12)
     (0.75, 0.833333333333)
     """
+    check_instance(instance)
     effort = checks.whole_number("effort", effort, minimum=0)
     if effort > 0:
         check_possible(instance)

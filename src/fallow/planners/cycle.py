@@ -12,7 +12,7 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import IntArray
 from fallow.errors import InputError
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.feasible import broken_rules
 from fallow.planners.relaxed import relaxed
@@ -144,7 +144,13 @@ def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
     return _gain(instance, _checked_cycle(instance, cycle))
 
 
+def gain_of(argument: str, reference: Plan | float) -> float:
+    """Return the gain of a plan, or a number that is given instead, checked."""
+    return reference.gain if isinstance(reference, Plan) else checks.number(argument, reference)
+
+
 def _checked_cycle(instance: Instance, cycle: Sequence[int] | IntArray) -> IntArray:
+    check_instance(instance)
     arms = np.array(checks.whole_numbers("cycle", cycle, minimum=0))
     if arms.max() >= instance.arms:
         raise InputError(

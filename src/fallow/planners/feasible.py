@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fallow.arrays import IntArray
 from fallow.errors import InputError
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.kernels.cycles import obeys
 from fallow.kernels.paths import follow
 from fallow.limits import NEVER, Limits, rested_past
@@ -139,6 +139,7 @@ def _takes_turns(limits: Limits, rested: int) -> bool:
 
 def possible_problem(instance: Instance) -> Problem:
     """Return what planners work on, or raise a conflict that a look at the numbers shows."""
+    check_instance(instance)
     if instance.rules and _impossible_at_once(instance):
         raise conflict(instance)
     return problem_of(instance)

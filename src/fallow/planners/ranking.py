@@ -6,7 +6,7 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.errors import InputError
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.kernels.cycles import obeys
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
@@ -29,7 +29,7 @@ def ranking_gains(instance: Instance) -> FloatArray:
     >>> ranking_gains(Instance.b2dep([1, 0.8, 0.4], delays=[2, 2, 2], decay=[0.5, 0.5]))
     array([0.5       , 0.45      , 0.73333333])
     """
-    ranked = instance.means[instance.order]
+    ranked = _ranked_means(instance)
     rested = ranked[:, -1]
     width = instance.max_delay + 1
     tired_gains = [ranked[:m, m - 1].mean() for m in range(1, min(instance.arms + 1, width))]
@@ -51,7 +51,7 @@ def transition_totals(instance: Instance) -> FloatArray:
     array([[0.5 , 1.3 ],
            [0.75, 1.35]])
     """
-    ranked = instance.means[instance.order]
+    ranked = _ranked_means(instance)
     width = ranked.shape[1]
     totals = np.empty((instance.arms, instance.arms))
     for before in range(1, instance.arms + 1):
@@ -72,6 +72,7 @@ def ghost(instance: Instance) -> Plan:
     >>> ghost(Instance.blocking([1, 0.5, 0.1], delays=[1, 1, 1])).cycle
     (0, 1)
     """
+    check_instance(instance)
     if instance.rules:
         return _obedient_ghost(instance)
     gains = ranking_gains(instance)
@@ -100,7 +101,7 @@ def theorem2_index(instance: Instance) -> int:
     >>> theorem2_index(Instance.b2dep([1, 0.99, 0.01], delays=[2, 1, 1], decay=[1, 1]))
     3
     """
-    ranked = instance.means[instance.order]
+    ranked = _ranked_means(instance)
     width = ranked.shape[1]
     for arm in range(1, instance.arms):
         earlier = np.arange(arm)
@@ -123,6 +124,7 @@ def guarantee(instance: Instance) -> Guarantee:
     >>> guarantee(Instance.b2dep([1, 0.9, 0.8], delays=[3, 3, 3], decay=[0.5, 0.25, 0.25]))
     Guarantee(arms=3, factor=0.75)
     """
+    ranked = _ranked_means(instance)
     falls = np.argwhere(np.diff(instance.means, axis=1) < 0)
     if falls.size:
         arm, column = falls[0]
@@ -131,7 +133,6 @@ def guarantee(instance: Instance) -> Guarantee:
             "must have means that never fall with the delay",
             f"a fall for arm {arm} after delay {column + 1}; use upper_bound(instance) instead",
         )
-    ranked = instance.means[instance.order]
     width = ranked.shape[1]
     counts = np.arange(2, instance.arms + 1)
     repeats = ranked.max(axis=0)[np.minimum(counts - 1, width) - 1]
@@ -140,3 +141,9 @@ def guarantee(instance: Instance) -> Guarantee:
     rested = ranked[:largest, -1]
     kept = np.divide(paid, rested, out=np.ones(largest), where=rested > 0)
     return Guarantee(largest, float(kept.min()))
+
+
+def _ranked_means(instance: Instance) -> FloatArray:
+    """Return the means by decreasing baseline, as the paper numbers arms."""
+    check_instance(instance)
+    return instance.means[instance.order]

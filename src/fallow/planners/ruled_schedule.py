@@ -1,6 +1,7 @@
 """Schedules within rules: a beam that keeps to them, exact where it can keep all states."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def ruled_schedule(
     """
     problem = possible_problem(instance)
     past = past_of(problem, pulled, known)
-    found = []
+    beams = []
     width = min(WIDEST, MAX_WORK // (rounds * (len(problem.arms) + SORTING)))
     if width >= NARROWEST:
         path, whole = _beam(problem, past, rounds, width)
@@ -54,14 +55,18 @@ def ruled_schedule(
             return problem.arms[path], proved, "exact"
         if whole:
             raise _no_schedule(rounds, f"got none longer than {len(path):,}")
-        found += [(path, "beam")] if len(path) == rounds else []
-    found += [(path, "cycle") for path in _cycles(instance, problem, past, rounds)]
-    if not found:
-        raise _no_schedule(rounds, "found none, though there may be one")
-    best = max(
-        (Found(path, path_reward(problem.means, path, past.delays), how) for path, how in found),
-        key=lambda each: each.earned,
+        beams += [path] if len(path) == rounds else []
+    paths = chain(
+        ((path, "beam") for path in beams),
+        ((path, "cycle") for path in _cycles(instance, problem, past, rounds)),
     )
+    best = max(  # one path at a time: a cycle can be entered at a hundred places
+        (Found(path, path_reward(problem.means, path, past.delays), how) for path, how in paths),
+        key=lambda each: each.earned,
+        default=None,
+    )
+    if best is None:
+        raise _no_schedule(rounds, "found none, though there may be one")
     bound = _bound(instance, problem, past.delays, rounds, best.earned)
     return problem.arms[best.path], bound, best.method
 

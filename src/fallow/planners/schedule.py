@@ -12,7 +12,7 @@ import numpy as np
 
 from fallow import checks
 from fallow.arrays import IntArray
-from fallow.instance import Instance
+from fallow.instance import Instance, check_instance
 from fallow.kernels import states
 from fallow.kernels.policies import best_path
 from fallow.limits import no_limits
@@ -152,6 +152,7 @@ def schedule(
     >>> best.names, best.delays, best.rewards, best.method
     (('waltz', 'hymn', 'waltz'), (None, 2, 2), (0.8, 0.675, 0.8), 'exact')
     """
+    check_instance(instance)
     rounds = checks.whole_number("rounds", rounds, minimum=1, maximum=MAX_ROUNDS)
     max_states = checks.whole_number("max_states", max_states, minimum=0)
     pulled, known = past_pulls(instance, delays, since)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from fallow import user_code
 from fallow.errors import InputError
@@ -67,9 +68,19 @@ class Packed(NamedTuple):
     version: str
 
 
-@lru_cache(maxsize=64)
+_packed: WeakKeyDictionary[Study, Packed] = WeakKeyDictionary()
+"""Studies that were packed, as long as somebody else holds them."""
+
+
 def pack(study: Study) -> Packed:
     """Return a study in a form that can be sent; lambdas and code of a notebook go along."""
+    packed = _packed.get(study)
+    if packed is None:
+        packed = _packed[study] = _pack(study)
+    return packed
+
+
+def _pack(study: Study) -> Packed:
     from cloudpickle import dumps  # slow to import
 
     _ = study.fixed_gains  # computed once, here

@@ -265,7 +265,8 @@ def _read_sweep(table: Table, source: Mapping[str, Any]) -> tuple[str, tuple[flo
     try:
         checks.numbers(f"sweep.{key}", values, dimensions=1)
         checks.at_most(f"the number of values of sweep.{key}", len(values), MAX_POINTS)
-        values = [checks.number(f"sweep.{key}", each) and each for each in values]
+        for value in values:  # each stays as it is written: 0 does not become 0.0
+            checks.number(f"sweep.{key}", value)
         if key == "horizon":
             values = [checked_horizon("sweep.horizon", each) for each in values]
     except InputError as error:

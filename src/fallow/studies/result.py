@@ -32,6 +32,9 @@ class Result:
     Run r of every learner met the same instance and the same random numbers, so the difference of
     two learners is taken run by run before it is averaged.
 
+    Where no reference is given, regret is against "ghost", as in the paper, and a share is of the
+    reward of "optimum". If the result has no reference of that name, its first one is taken.
+
     Attributes
     ----------
     learners
@@ -62,7 +65,7 @@ class Result:
         Parameters
         ----------
         reference
-            What regret is against; the first of the result's references unless given.
+            The reference that regret is against, as in `regret`.
         switching_cost
             Charged for each switch.
 
@@ -76,7 +79,7 @@ class Result:
         """
         from fallow.drawing.figures import Panel, curve_figure
 
-        against = self._reference() if reference is None else reference
+        against = self._reference(reference, "ghost")
         regrets = estimate(self.regrets(against, switching_cost))
         curves = {
             name: Estimate(regrets.mean[place], regrets.half_width[place])
@@ -108,38 +111,45 @@ class Result:
         runs, learners = counted(len(self.runs), "run"), counted(len(self.learners), "learner")
         return f"{runs} of {learners}, {self.rounds[-1]:,} rounds"
 
-    def _reference(self) -> str:
-        """Return the first reference."""
-        if not self.gains:
-            raise InputError("references", "must be at least one to draw regret", "none")
-        return next(iter(self.gains))
-
     def regret(
-        self, learner: str, reference: str = "ghost", switching_cost: float = 0.0
+        self, learner: str, reference: str | None = None, switching_cost: float = 0.0
     ) -> FloatArray:
-        """Return the regret of a learner against a reference, by run and round."""
+        """Return the regret of a learner against a reference, by run and round.
+
+        The reference is ghost unless given, or the first one if ghost is not among them.
+        """
         return self.regrets(reference, switching_cost)[:, self._place(learner)]
 
-    def regrets(self, reference: str = "ghost", switching_cost: float = 0.0) -> FloatArray:
-        """Return the regret of all learners against a reference, by run, learner and round."""
+    def regrets(self, reference: str | None = None, switching_cost: float = 0.0) -> FloatArray:
+        """Return the regret of all learners, as in `regret`, by run, learner and round."""
         earned = self.rewards - switching_cost * self.switches
-        regrets: FloatArray = self._earned_by(reference) - earned
+        regrets: FloatArray = self._earned_by(self._reference(reference, "ghost")) - earned
         return regrets
 
-    def share(self, learner: str, reference: str = "optimum") -> FloatArray:
+    def share(self, learner: str, reference: str | None = None) -> FloatArray:
         """Return the share of a reference's reward that a learner earned, by run and round.
 
-        Where the reference earns nothing, nothing is all of it: the share is 1.
+        The reference is the optimum unless given, or the first one if the optimum is not among
+        them. Where the reference earns nothing, the share is 1.
+
+        Examples
+        --------
+        >>> from fallow import RankingUCB, catalog, replicate
+        >>> pi_ucb = {"pi_ucb": lambda instance, seed: RankingUCB(instance.order)}
+        >>> result = replicate(catalog.figure3(), pi_ucb, 100, runs=3, seed=0)
+        >>> list(result.gains), result.share("pi_ucb").shape
+        (['ghost'], (3, 34))
         """
         return self.shares(reference)[:, self._place(learner)]
 
-    def shares(self, reference: str = "optimum") -> FloatArray:
-        """Return the share of a reference's reward earned, by run, learner and round."""
-        best = np.broadcast_to(self._earned_by(reference), self.rewards.shape)
+    def shares(self, reference: str | None = None) -> FloatArray:
+        """Return the shares of all learners, as in `share`, by run, learner and round."""
+        earned = self._earned_by(self._reference(reference, "optimum"))
+        best = np.broadcast_to(earned, self.rewards.shape)
         return np.divide(self.rewards, best, out=np.ones(best.shape), where=best > 0)
 
     def difference(
-        self, learner: str, other: str, reference: str = "ghost", switching_cost: float = 0.0
+        self, learner: str, other: str, reference: str | None = None, switching_cost: float = 0.0
     ) -> Estimate:
         """Return how much more regret a learner has than another, by round.
 
@@ -244,9 +254,17 @@ class Result:
         checks.one_of("learner", learner, self.learners)
         return self.learners.index(learner)
 
+    def _reference(self, given: str | None, usual: str) -> str:
+        """Return the reference that is given, else the usual one, else the first."""
+        if not self.gains:
+            raise InputError("references", "must be at least one to compare with", "none")
+        if given is not None:
+            checks.one_of("reference", given, self.gains)
+            return given
+        return usual if usual in self.gains else next(iter(self.gains))
+
     def _earned_by(self, reference: str) -> FloatArray:
         """Return what a reference earns, by run and round, with room for the learners between."""
-        checks.one_of("reference", reference, self.gains)
         earned: FloatArray = self.gains[reference][:, np.newaxis, np.newaxis] * self.rounds
         return earned
 

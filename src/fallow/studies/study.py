@@ -15,7 +15,7 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.drift import play_phases
 from fallow.errors import InputError
 from fallow.instance import Instance
-from fallow.planners.cycle import Plan
+from fallow.planners.cycle import Plan, gain_of
 from fallow.planners.ranking import ghost
 from fallow.protocol import Learner, has_compiled_loop
 from fallow.rewards import (
@@ -26,6 +26,7 @@ from fallow.rewards import (
     check_concentration,
     check_rewards,
 )
+from fallow.runs import log_spaced_rounds
 from fallow.simulation import check_learner, checked_checkpoints, checked_horizon
 from fallow.studies.result import Result
 
@@ -203,7 +204,10 @@ class Study:
 
     def _gains(self, phases: Sequence[Instance]) -> list[float]:
         planners = self.references.values()
-        return [fmean(_gain(planner(phase)) for phase in phases) for planner in planners]
+        return [
+            fmean(gain_of("the gain of a reference", planner(phase)) for phase in phases)
+            for planner in planners
+        ]
 
 
 def check_no_rules(instance: Instance) -> None:
@@ -217,23 +221,17 @@ def check_no_rules(instance: Instance) -> None:
 
 
 def log_rounds(horizon: int, count: int = 50) -> IntArray:
-    """Return about so many rounds from 1 to the horizon, evenly spaced on a log axis.
+    """Return at most `count` rounds, evenly spaced on a log axis; the horizon is the last.
 
     Examples
     --------
-    >>> log_rounds(1000, count=4).tolist()
-    [1, 10, 100, 1000]
+    >>> log_rounds(1000, count=4).tolist(), log_rounds(1000, count=1).tolist()
+    ([1, 10, 100, 1000], [1000])
     """
     rounds = checked_horizon("horizon", horizon)
     many = checks.whole_number("count", count, minimum=1, maximum=MAX_CHECKPOINTS)
-    return np.unique(np.geomspace(1, rounds, many).round().astype(np.int64))
+    return log_spaced_rounds(rounds, many)
 
 
 def _number(source: np.random.SeedSequence) -> int:
     return int(source.generate_state(1, np.uint32)[0])
-
-
-def _gain(reference: Plan | float) -> float:
-    if isinstance(reference, Plan):
-        return reference.gain
-    return checks.number("the gain of a reference", reference)
