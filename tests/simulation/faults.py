@@ -16,7 +16,7 @@ from fallow.live.service.messages import Bucket
 from fallow.live.service.served import ServedCampaign
 from fallow.live.state import OPEN, State
 from fallow.live.stores import Batch, Kept, StoreError, numbered
-from fallow.planners.ruled_schedule import past_of
+from fallow.planners.past_pulls import past_of
 
 SERVED: list[ServedCampaign] = []
 """All campaigns, as one queue for all of them would see them."""

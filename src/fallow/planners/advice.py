@@ -85,7 +85,7 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
     return Advice(
         ruled=ruled,
         free=free,
-        costs=tuple(sorted(costs, key=lambda each: -each.cost)),
+        costs=tuple(sorted(costs, key=lambda cost: -cost.cost)),
         recommended=recommended,
         cooldowns=tuple(None if gap == longest else gap for gap in shortest),
     )
@@ -93,6 +93,6 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
 
 def _better(instance: Instance, known: Plan) -> Plan:
     """Plan with fewer rules; a plan that obeyed more of them is a plan too, with another bound."""
-    found = plan(instance)
-    best = max(found, known, key=lambda each: each.gain)
-    return replace(best, upper_bound=found.upper_bound)
+    planned = plan(instance)
+    best = max(planned, known, key=lambda candidate: candidate.gain)
+    return replace(best, upper_bound=planned.upper_bound)
