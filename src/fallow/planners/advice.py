@@ -11,8 +11,8 @@ from fallow.planners.cycle import Plan
 from fallow.planners.plan import plan
 from fallow.rules import Rule, Rules
 
-BY_HAND = ("cooldowns", "at_most")
-"""Kinds of rules that people set for want of a model of what wears out."""
+HAND_SET_KINDS = ("cooldowns", "at_most")
+"""Kinds of rules that people set where they have no model of what wears out."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
     (0.85, 0.65, (2, 2, None))
     """
     ruled = plan(instance)
-    others = Rules.of(rule for rule in instance.rules if rule.kind not in BY_HAND)
+    others = Rules.of(rule for rule in instance.rules if rule.kind not in HAND_SET_KINDS)
     recommended = _better(instance.with_rules(others), ruled)
     free = _better(instance.with_rules(Rules()), recommended)
     costs = []

@@ -27,7 +27,7 @@ MOST_NAMES = 6
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """A cycle of arms to repeat for ever, with its certificate.
+    """A cycle of arms to repeat without end, with its certificate.
 
     Every policy that decides by the delays alone ends in a cycle (paper, section 3), so a cycle
     carries every plan.
@@ -76,7 +76,7 @@ class Plan:
         method: str,
         bound: float | None = None,
     ) -> Plan:
-        """Return the plan that repeats a cycle, certified by a bound, else by the one of no effort.
+        """Return the plan that repeats a cycle, certified by a bound or by the relaxed problem's.
 
         Examples
         --------
@@ -134,7 +134,7 @@ def certify(problem: Problem, cycle: IntArray, method: str, bound: float | None 
 
 
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
-    """Return the average expected reward per round of repeating a cycle of arms for ever.
+    """Return the average expected reward per round of repeating a cycle of arms.
 
     The sum is correctly rounded, so the gain does not depend on where the cycle starts. For the
     cycle over the best m arms it is the paper's g(m).

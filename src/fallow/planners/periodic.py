@@ -13,8 +13,8 @@ MAX_LENGTHS = 4
 """Lengths of a cycle in which arms are placed, the most promising ones."""
 MAX_SIZE = 2**15
 """Arms times rounds of a cycle; where arms are very many, cycles are shorter."""
-LOOKS = 16
-"""Looks at each round of a cycle for each arm, on average, after which a search ends."""
+LOOKS_PER_CELL = 16
+"""Looks at a round of a cycle for an arm, on average, after which a search ends."""
 
 
 def periodic(instance: Instance) -> Plan:
@@ -55,7 +55,7 @@ def periodic_plan(problem: Problem) -> Plan:
     best, best_total = np.array([FREE]), 0.0
     for length in periods[np.argsort(-promised, kind="stable")][:MAX_LENGTHS].tolist():
         if promised[length - 1] > best_total:
-            cycle, total = place(values, length, LOOKS * len(useful) * length)
+            cycle, total = place(values, length, LOOKS_PER_CELL * len(useful) * length)
             if total > best_total:
                 best, best_total = cycle, total
     placed = best != FREE

@@ -1,4 +1,4 @@
-"""The default planner: exact where that fits, else the best of the heuristics, improved."""
+"""The default planner: exact where that fits, otherwise the best heuristic plan, improved."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -206,7 +206,7 @@ def worth_at(means: FloatArray, price: float) -> FloatArray:
 
 
 def read_only(table: FloatArray) -> FloatArray:
-    """Return a table that nobody else holds, read-only: kernels are compiled for such tables."""
+    """Return a new table made read-only: kernels are compiled for such tables."""
     table.setflags(write=False)
     return table
 
