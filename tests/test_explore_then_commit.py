@@ -13,8 +13,8 @@ from fallow import Instance, catalog, gain, simulate
 from fallow.kernels.cycles import fill
 from fallow.kernels.isotone import isotone
 from fallow.learners import ExploreThenCommit
+from fallow.learners.interleaved import drawn_periods, due, interleaved
 from fallow.limits import no_limits
-from fallow.planners.interleaved import drawn_periods, due, interleaved
 from fallow.protocol import own_generator
 
 

@@ -16,8 +16,7 @@ from fallow.limits import no_limits
 from fallow.planners import groups
 from fallow.planners.groups import Group, refinements
 from fallow.planners.plan import PROVED
-from fallow.planners.problem import Problem
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem, problem_of
 
 
 def drawn(count: int, seed: int) -> Iterator[tuple[Instance, np.random.Generator]]:
@@ -44,12 +43,13 @@ def dealt_at_random(instance: Instance, generator: np.random.Generator) -> list[
 
 
 def unscaled(instance: Instance) -> Problem:
-    return Problem(np.arange(instance.arms), instance.means, no_limits(instance.arms))
+    arms = np.arange(instance.arms)
+    return Problem(instance, arms, instance.means, no_limits(instance.arms))
 
 
 def bound_at(instance: Instance, dealt: list[list[int]], price: float) -> groups.Tangent:
     problem = unscaled(instance)
-    made = [Group(problem, instance.delays, arms, price) for arms in dealt]
+    made = [Group(problem, arms, price) for arms in dealt]
     return groups._tangent(problem, made, price)
 
 
@@ -97,7 +97,7 @@ def test_the_price_found_is_the_best() -> None:
         dealt = dealt_at_random(instance, generator)
         start = generator.random()
         problem = unscaled(instance)
-        made = [Group(problem, instance.delays, arms, start) for arms in dealt]
+        made = [Group(problem, arms, start) for arms in dealt]
         found = groups._least_bound(problem, made, start)
         prices = np.linspace(-1, 1, 41)
         least = min(bound_at(instance, dealt, float(price)).bound for price in prices)
@@ -119,8 +119,8 @@ def test_a_group_of_all_arms_gives_the_optimum() -> None:
 @given(instances, st.integers(0, 5000), st.integers(0, 5000))
 def test_more_effort_never_gives_a_larger_bound(instance: Instance, one: int, other: int) -> None:
     less, more = sorted((one, other))
-    assert relaxed(instance).bound == upper_bound(instance, effort=0)
-    assert upper_bound(instance, more) <= upper_bound(instance, less) <= relaxed(instance).bound
+    assert problem_of(instance).bound == upper_bound(instance, effort=0)
+    assert upper_bound(instance, more) <= upper_bound(instance, less) <= problem_of(instance).bound
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -137,9 +137,9 @@ def test_groups_of_a_large_instance_keep_within_the_effort(
             return super().solve(price)
 
     monkeypatch.setattr(groups, "Group", Counted)
-    bounds = [found.bound for found in refinements(instance, 9_000)]
+    bounds = [found.bound for found in refinements(problem_of(instance), 9_000)]
     assert 0 < sum(len(group._scores) for group in built) <= 9_000
-    assert min(bounds) < relaxed(instance).bound
+    assert min(bounds) < problem_of(instance).bound
     assert plan(instance, effort=0).gain <= min(bounds)
 
 
@@ -168,7 +168,7 @@ def test_a_smaller_scale_changes_no_bound() -> None:
 def test_the_cycle_is_that_of_the_group_with_idle_rounds_filled() -> None:
     instance = catalog.random_table(arms=20, max_delay=20, seed=3)
     price = 0.5
-    group = Group(unscaled(instance), instance.delays, [0, 4, 7], price)
+    group = Group(unscaled(instance), [0, 4, 7], price)
     bound, _ = group.solve(price)
     cycle = group.cycle
     pays_idle = np.concatenate((instance.means, np.full((1, instance.max_delay + 1), price)))
@@ -176,7 +176,7 @@ def test_the_cycle_is_that_of_the_group_with_idle_rounds_filled() -> None:
     assert earned.mean() == pytest.approx(bound, abs=1e-12)
     filled = fill(instance.means, no_limits(instance.arms), cycle)
     assert (filled[cycle != FREE] == cycle[cycle != FREE]).all()
-    for found in refinements(instance, effort=3000):
+    for found in refinements(problem_of(instance), effort=3000):
         assert found.cycle is not None
         assert gain(instance, found.cycle) <= found.bound
 
@@ -194,7 +194,7 @@ def test_effort_makes_neither_gain_nor_bound_worse(seed: int) -> None:
     quick, thorough = plan(instance, effort=0), plan(instance, effort=30_000)
     assert quick.gain <= thorough.gain <= thorough.upper_bound < quick.upper_bound
     assert thorough.upper_bound <= upper_bound(instance, 30_000) or thorough.certificate >= PROVED
-    assert quick.upper_bound == relaxed(instance).bound
+    assert quick.upper_bound == problem_of(instance).bound
     assert replace(thorough, gain=gain(instance, thorough.cycle)) == thorough
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallow import Instance, Rotation, catalog, optimal, simulate
-from fallow.planners.online import plan_online
+from fallow.learners.online import plan_online
 
 TRAP = [[0, 0, 0.2097, 0.6088, 1], [0, 0.8497, 0.861, 1, 1], [0, 0, 0.3528, 1, 1]]
 """Three arms on which the index policy earns 0.9 of the optimum."""

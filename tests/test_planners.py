@@ -13,18 +13,27 @@ from hypothesis import strategies as st
 from strategies import coarse_tables, generic_instances, instances
 
 import fallow
-from fallow import Instance, Plan, gain, optimal, plan
+from fallow import Instance, Plan, Rules, gain, optimal, plan
 from fallow.kernels.bounds import clearing_price
 from fallow.kernels.cycles import after_move, fill, move_gains
 from fallow.kernels.indices import whittle_indices
 from fallow.kernels.knapsack import best_choices
 from fallow.kernels.paths import beam_path, best_repeat
 from fallow.limits import no_limits, rested_past
-from fallow.planners import HEURISTICS, beam, ghost, greedy, harmonic, improve
+from fallow.planners import (
+    HEURISTICS,
+    beam,
+    ghost,
+    greedy,
+    harmonic,
+    improve,
+    index_policies,
+    problem,
+)
+from fallow.planners.problem import problem_of
 
-HARMONIC, BEAM, INDEX_POLICY, RELAXED = (
-    import_module(f"fallow.planners.{name}")
-    for name in ("harmonic", "beam", "index_policy", "relaxed")
+HARMONIC, BEAM, PLAN = (
+    import_module(f"fallow.planners.{name}") for name in ("harmonic", "beam", "plan")
 )
 """The modules; in the package, functions of the same name stand before them."""
 
@@ -139,7 +148,7 @@ def test_work_is_cut_short_by_its_limit(monkeypatch: pytest.MonkeyPatch) -> None
     schedules, search = Mock(wraps=best_choices), Mock(wraps=beam_path)
     monkeypatch.setattr(HARMONIC, "best_choices", schedules)
     monkeypatch.setattr(BEAM, "beam_path", search)
-    for module in (HARMONIC, BEAM, INDEX_POLICY):
+    for module in (HARMONIC, BEAM, index_policies):
         monkeypatch.setattr(module, "MAX_WORK", 40 * cells)
     assert len(fallow.planners.whittle(instance).cycle) * instance.arms <= 40 * cells
     assert harmonic(instance).gain >= ghost(instance).gain
@@ -150,9 +159,26 @@ def test_work_is_cut_short_by_its_limit(monkeypatch: pytest.MonkeyPatch) -> None
     assert rounds * width * len(means) <= 40 * cells
 
 
+@pytest.mark.parametrize("rules", [Rules(), Rules(cooldowns=2)])
+@pytest.mark.parametrize("max_states", [0, 10**6])
+def test_a_plan_makes_its_problem_once(
+    rules: Rules, max_states: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = fallow.catalog.random_geometric(6, 4, 1).with_rules(rules)
+    made = Mock(wraps=problem._scaled_means)
+    monkeypatch.setattr(problem, "_scaled_means", made)
+    plan(instance, max_states)
+    assert made.call_count == 1
+
+
+def test_plan_asks_every_heuristic() -> None:
+    ten = problem_of(fallow.catalog.random_table(seed=0))
+    assert [heuristic(ten).method for heuristic in PLAN.HEURISTIC_PLANS] == list(HEURISTICS)
+
+
 def test_plan_solves_the_relaxed_problem_once(monkeypatch: pytest.MonkeyPatch) -> None:
     bisect = Mock(wraps=clearing_price)
-    monkeypatch.setattr(RELAXED, "clearing_price", bisect)
+    monkeypatch.setattr(problem, "clearing_price", bisect)
     plan(fallow.catalog.random_table(seed=987_655), max_states=0)
     assert bisect.call_count == 1
 
@@ -354,12 +380,13 @@ def test_switching_between_equal_ranking_policies_does_not_lose(seed: int, n: in
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("shortest", [1, 2, 3])
 def test_every_arm_that_the_knapsack_chose_comes_at_its_period(seed: int, shortest: int) -> None:
-    means = fallow.catalog.random_table(arms=6, max_delay=5, seed=seed).means
+    six = problem_of(fallow.catalog.random_table(arms=6, max_delay=5, seed=seed))
+    means = six.means
     periods = HARMONIC._periods(shortest, means.shape[1])
     length = int(periods[-1])
     worth = means[:, np.minimum(periods, means.shape[1]) - 1] / periods
     choices = best_choices(worth, length // periods, length)
-    cycle = HARMONIC._best_schedule(means, no_limits(len(means)), shortest)
+    cycle = HARMONIC._best_schedule(six, shortest)
     assert len(cycle) == length
     for arm in np.flatnonzero(choices >= 0):
         period = periods[choices[arm]]

@@ -1,6 +1,7 @@
 """Schedules within rules, against all sequences of a few rounds."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from weakref import ref
 
 import pytest
@@ -12,7 +13,9 @@ import fallow
 from fallow import Instance, Rules, Schedule, schedule
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels.schedule import path_reward
-from fallow.planners import ruled_schedule
+
+SCHEDULE = import_module("fallow.planners.schedule")
+"""The module; in the package, the function of the same name stands before it."""
 
 ROUNDS = 5
 
@@ -97,8 +100,8 @@ def test_what_a_narrow_beam_finds_obeys_below_its_bound(start: tuple[Instance, l
     instance, past = start
     every = list(sequences(instance, past, ROUNDS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ruled_schedule, "WIDEST", 1)
-        patch.setattr(ruled_schedule, "NARROWEST", 1)
+        patch.setattr(SCHEDULE, "MAX_RULED_WIDTH", 1)
+        patch.setattr(SCHEDULE, "MIN_RULED_WIDTH", 1)
         found = scheduled(instance, past)
     if found is not None:
         best = max(earned(instance, past, pulls) for pulls in every)
@@ -136,7 +139,7 @@ def test_few_paths_are_in_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
         most = max(most, sum(each() is not None for each in paths))
         return path_reward(means, path, delays)
 
-    monkeypatch.setattr(ruled_schedule, "path_reward", reward)
+    monkeypatch.setattr(SCHEDULE, "path_reward", reward)
     schedule(instance.with_rules(Rules(cooldowns=2)), 2_000)
     assert len(paths) > 100
     assert most <= 3

@@ -164,7 +164,7 @@ def test_the_optimum_does_not_depend_on_the_order_of_the_arms(
 
 @given(ruled_instances())
 def test_a_conflict_needs_each_rule_that_it_names(instance: Instance) -> None:
-    cycle = any_cycle(instance)
+    cycle = any_cycle(problem_of(instance))
     assert cycle is not None
     if cycle.size:
         assert obeys(instance, cycle.tolist())
@@ -183,11 +183,12 @@ def test_the_best_part_of_a_path_that_obeys_is_found(
     instance: Instance, data: st.DataObject
 ) -> None:
     assume(optimum(instance) is not None)  # else nobody looks for parts
-    arms, means, limits = problem_of(instance)
+    problem = problem_of(instance)
+    arms = problem.arms
     path = np.array(data.draw(st.lists(st.integers(0, len(arms) - 1), min_size=1, max_size=9)))
     parts = {start: arms[path[start:]] for start in range(len(path))}
     kept = {start: part for start, part in parts.items() if obeys(instance, part.tolist())}
-    found = best_part(means, limits, path)
+    found = best_part(problem.means, problem.limits, path)
     assert (found == -1) == (not kept)
     if kept:
         best = max(gain(instance, part) for part in kept.values())

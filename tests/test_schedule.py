@@ -15,8 +15,9 @@ from strategies import coarse_tables, instances, tables
 import fallow
 from fallow import Instance, catalog, optimal, plan
 from fallow.kernels import schedule as kernels
-from fallow.planners import schedule_bound, schedule_search
-from fallow.planners.schedule_bound import bound_by_gain
+from fallow.planners import schedule_search
+from fallow.planners.problem import problem_of
+from fallow.planners.schedule_search import RoundsAhead
 
 Delays = list[int | None]
 searched = partial(fallow.schedule, max_states=0)
@@ -149,7 +150,7 @@ def test_a_search_comes_close_to_the_best_and_its_bound_to_both() -> None:
 def test_prices_of_rounds_lead_to_better_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = [catalog.random_table(arms=20, max_delay=20, seed=seed) for seed in range(4)]
     totals = [fallow.schedule(instance, 50).total for instance in drawn]
-    monkeypatch.setattr(schedule_bound, "DESCENTS", 0)
+    monkeypatch.setattr(schedule_search, "DESCENTS", 0)
     with_one_price = [fallow.schedule(instance, 50).total for instance in drawn]
     assert all(many >= one for many, one in zip(totals, with_one_price, strict=True))
     assert sum(totals) > sum(with_one_price)
@@ -279,22 +280,23 @@ def test_the_bound_of_many_rounds_holds_for_few(problem: tuple[Instance, Delays,
     best = best_total(exactly(instance), start, rounds)
     rested = instance.max_delay + 1
     capped = np.array([min(delay or rested, rested) for delay in start])
-    price, _ = schedule_bound.one_price(instance, capped, rounds)
-    assert schedule_bound.bound_by_price(instance, capped, rounds, price) >= best
-    assert bound_by_gain(instance, capped, rounds, optimal(instance).upper_bound) >= best
+    ahead = RoundsAhead(problem_of(instance), capped, rounds)
+    price, _ = ahead.one_price()
+    assert ahead.bound_by_price(price) >= best
+    assert ahead.bound_by_gain(optimal(instance).upper_bound) >= best
 
 
 def test_work_beyond_its_limits_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = catalog.random_table(arms=8, max_delay=6, seed=1)
     start = random_start(instance, 1)
     best = searched(instance, 60, start)
-    monkeypatch.setattr(schedule_bound, "MAX_WORK", 0)
-    monkeypatch.setattr(schedule_search, "MAX_VALUES", 0)
+    monkeypatch.setattr(schedule_search, "MAX_PRICING_WORK", 0)
+    monkeypatch.setattr(schedule_search, "MAX_VALUES_TO_GO", 0)
     looser = searched(instance, 60, start)
     assert best.upper_bound < looser.upper_bound < 1.1 * best.upper_bound
     assert looser.total > 0.98 * best.total
     monkeypatch.setattr(schedule_search, "MAX_BEAM_WORK", 0)
-    monkeypatch.setattr(schedule_search, "MAX_LOOKS", 0)
+    monkeypatch.setattr(schedule_search, "MAX_IMPROVING_WORK", 0)
     least = searched(instance, 60, start)
     assert least.method.startswith("cycle")
     assert best.total >= least.total
@@ -363,14 +365,16 @@ def test_prices_of_rounds_lower_the_bound_of_one_price() -> None:
     for seed in range(20):
         instance = catalog.random_table(arms=5, max_delay=5, seed=seed)
         delays = np.array(random_start(instance, seed)).clip(max=6)
-        price, _ = schedule_bound.one_price(instance, delays, 8)
-        one = schedule_bound.bound_by_prices(instance, delays, np.full(8, price))
+        ahead = RoundsAhead(problem_of(instance), delays, 8)
+        price, _ = ahead.one_price()
+        one = ahead.bound_by_prices(np.full(8, price))
         for near in (price - 0.01, price + 0.01):  # the best price for all rounds
-            other = schedule_bound.bound_by_prices(instance, delays, np.full(8, near))
+            other = ahead.bound_by_prices(np.full(8, near))
             assert one <= other + 1e-9
         best = fallow.schedule(instance, 8, delays)
-        prices = schedule_bound.price_rounds(instance, delays, 8, price, best.total)
-        many = schedule_bound.bound_by_prices(instance, delays, prices)
+        prices = ahead.round_prices(price, best.total)
+        assert prices is not None
+        many = ahead.bound_by_prices(prices)
         assert best.total <= many <= one
         lower += many < 0.99 * one
     assert lower >= 5  # none if the prices stay as they are

@@ -120,7 +120,8 @@ def test_every_kernel_does_the_same_in_both_tiers() -> None:
         ruled = catalog.random_table(seed=1).with_rules(Rules(cooldowns=2))
         best_part(ruled.means, problem_of(ruled).limits, generator.integers(0, 7, 30))
         for instance in instances():
-            _, means, limits = problem_of(instance)
+            problem = problem_of(instance)
+            means, limits = problem.means, problem.limits
             rested, path = means.shape[1], generator.integers(0, len(means), 9)
             allows(limits, rested_past(limits, rested), rested, path)
             permitted(limits, rested_past(limits, rested))

@@ -12,8 +12,8 @@ from fallow.instance import Instance
 from fallow.learners.baselines import UCB1
 from fallow.learners.follow import Follow
 from fallow.planners import maintenance
-from fallow.planners.cycle import certify, gain
-from fallow.planners.greedy import greedy
+from fallow.planners.cycle import Plan, gain
+from fallow.planners.index_policies import greedy
 from fallow.planners.optimal import optimal, reachable_states
 from fallow.simulation import simulate
 from reproduction.claims.claim import Claim, Finding, verdict
@@ -174,7 +174,7 @@ GREEDY_RATIO = Claim(
 
 def total_reward(instance: Instance, cycle: Sequence[int], rounds: int) -> float:
     """Return the expected reward of a cycle from rest, G_T."""
-    learner = Follow(certify(instance, np.array(cycle), "given"))
+    learner = Follow(Plan.of(instance, cycle, "given"))
     return float(simulate(instance, learner, rounds, 0, "none").expected_reward(rounds))
 
 

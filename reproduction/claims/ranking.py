@@ -235,7 +235,7 @@ CONSTANT_FACTOR = Claim(
     method="Ghost against the exact optimum on two arms as f goes from 0 to 1, and the repair in "
     "random instances. Theorem 2's factor depends on f too. Where rounds may idle, cycles drawn "
     "from a relaxed problem have a constant for all f, 1 - 1/e (Papadigenopoulos et al. 2022; "
-    "fallow.planners.interleaved).",
+    "fallow.learners.interleaved).",
     expected="holds as repaired",
     slack="Gains may be a fifth too low; a ghost that earns the optimum fails.",
     check=_check_constant_factor,

@@ -15,7 +15,7 @@ from fallow.live.service.committer import GroupCommitter, ServedCampaign
 from fallow.live.service.messages import Bucket
 from fallow.live.state import OPEN, State
 from fallow.live.stores import EventBatch, Kept, StoreError, numbered
-from fallow.planners.ruled_schedule import past_of
+from fallow.planners.past_pulls import past_of
 
 SERVED: list[ServedCampaign] = []
 """All campaigns, as one queue for all of them would see them."""

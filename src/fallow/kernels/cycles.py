@@ -67,6 +67,8 @@ def _keeps_cap(limits: Limits, cap: int, cycle: IntArray) -> bool:
         if cycle[position] != FREE and limits.members[cap, cycle[position]]:
             places[count] = position
             count += 1
+    # Some stretch of `rounds` rounds has more pulls than allowed exactly if some pull and the one
+    # `pulls` pulls later, perhaps in a later repetition, are less than `rounds` rounds apart.
     for first in range(count):
         later = first + limits.pulls[cap]
         next_place = places[later % count] + later // count * length
@@ -138,6 +140,9 @@ def _look_around(cycle: IntArray, position: int, since: IntArray, until: IntArra
     The pull at the position does not count. On entry both arrays hold a number of rounds, at most
     the cycle's length, that is as good as never.
     """
+    # Callers pass min(length, width). An arm without another pull within `width` rounds is rested
+    # either way. An arm without any other pull in a cycle that is shorter than that keeps `length`.
+    # Near pulls are written last, so that the nearest one stays.
     length = len(cycle)
     for distance in range(since[0] - 1, 0, -1):
         before = cycle[position - distance]
@@ -151,8 +156,11 @@ def _look_around(cycle: IntArray, position: int, since: IntArray, until: IntArra
 @compiled
 def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) -> float:
     """Return what a pull adds to a cycle, so many rounds from the arm's pulls before and after."""
+    # The next pull of the arm had a gap of since + until rounds, which the new pull cuts in two.
+    # Without another pull in the cycle there is no such gap: `since` is then the length, or so long
+    # that the means below are all rested and two of them cancel out.
     addition = _mean(means, arm, since)
-    if since < length:  # else the cycle has no other pull of the arm
+    if since < length:
         addition += _mean(means, arm, until) - _mean(means, arm, since + until)
     return addition
 
@@ -183,7 +191,9 @@ def fill(means: FloatArray, limits: Limits, cycle: IntArray) -> IntArray:
         else:
             best, best_addition = FREE, -np.inf
             for arm in range(arms):
-                # An arm that is pulled once in a cycle comes back after the whole of it.
+                # An arm that is pulled once in a cycle comes back after the whole of it. One that
+                # is not pulled at all has its next pull so far away that what it adds is its mean
+                # at the cycle's length: both other terms are rested and cancel out.
                 since = min(position - last[arm], length)
                 until = min(upcoming[arm], first[arm] + length) - position
                 both = _mean(means, arm, since) + _mean(means, arm, until)
@@ -240,9 +250,14 @@ def move_gains(means: FloatArray, cycle: IntArray, position: int) -> FloatArray:
     since = np.full(arms, min(length, width))
     until = since.copy()
     _look_around(cycle, position, since, until)
+    # Three totals from which all others follow: of the cycle with this pull left out and its round
+    # kept; of the cycle with one more round before this pull, in which no arm is pulled yet; and of
+    # the cycle without this pull and without its round. In the second, the gap of every other arm
+    # that spans the position is one round longer, and this pull itself comes one round later. In
+    # the third, every gap that spans the position is one round shorter.
     without = total - _addition(means, pulled, since[pulled], until[pulled], length)
-    longer = total  # one more round before this pull, as yet nobody's
-    shorter = without  # this round is gone
+    longer = total
+    shorter = without
     for arm in range(arms):
         gap = since[arm] + until[arm]
         if since[arm] < length:
@@ -279,12 +294,19 @@ def _swap_totals(
 
     `additions` is what a pull of each arm adds to that cycle at the position.
     """
+    # With A the arm pulled here and B the one at the other position, a swap is three steps from the
+    # cycle without this pull: B is added here (`additions`), B is taken away there, given that it
+    # is now pulled here too, and A is added there. Each step is one `_addition`, with the gaps to
+    # the arm's pulls before and after. `gaps` has the rounds back to the previous pull of the same
+    # arm, `following` the rounds on to the next (an index below 0 wraps around, as a cycle does).
     length = len(cycle)
     pulled = cycle[position]
     following = np.empty(length, np.int64)
     for place in range(length):
         following[place - gaps[place]] = gaps[place]
-    before = position - gaps[position]  # the pulled arm's pulls around the other, without this one
+    # The pulls of A around the other position, without the one here. They move on when the other
+    # position passes a pull of A.
+    before = position - gaps[position]
     after = position + following[position]
     totals = np.empty(length - position - 1)
     for other in range(position + 1, length):
@@ -293,14 +315,14 @@ def _swap_totals(
         if arm == pulled:  # nothing changes
             before = other
             after = other + following[other]
-            if after == position + length:
+            if after == position + length:  # the pull here, one repetition later, is left out
                 after += following[position]
         else:
-            # The other arm now comes here, so that is where its pull there would have followed.
+            # B is now pulled here as well, which may be nearer to its pull there than any other.
             to_other = min(gaps[other], other - position)
             from_other = min(following[other], position + length - other)
             earned -= _addition(means, arm, to_other, from_other, length)
-            if gaps[position] == length:
+            if gaps[position] == length:  # A has no other pull
                 earned += _mean(means, pulled, length)
             else:
                 earned += _addition(means, pulled, other - before, after - other, length)

@@ -15,11 +15,17 @@ NEVER = 2**40
 
 @compiled
 def _most_urgent(limits: Limits, waited: IntArray) -> int:
-    """Return for how long at most the arm pulled now may have had time, so that all keep theirs.
+    """Return the largest slack that the arm pulled now may have if all deadlines are to be met.
 
-    With w(s) arms that must be pulled within s more rounds, all s + 1 rounds from now are theirs
-    if w(s) = s + 1. NEVER if there is no such s, and -1 if they are too many already.
+    The slack of an arm is the number of rounds that it can still wait. NEVER if any arm may be
+    pulled, and -1 if too many arms are due for all to be pulled in time.
     """
+    # Let w(s) be the number of arms with a slack of at most s. They must be pulled in the s + 1
+    # rounds from now on, one a round. So all deadlines can be met only if w(s) <= s + 1 for all s,
+    # and then, as far as deadlines alone go, they can: pull the most urgent arm first. Where
+    # w(s) = s + 1, these rounds are all taken, so the arm pulled now must be one of these arms; the
+    # smallest such s decides. The loop ends there, so too many arms at a larger s show only in a
+    # later round. As w(s) is at most the number of arms, only a slack below that matters.
     arms = len(waited)
     within = np.zeros(arms, np.int64)
     for arm in range(arms):
@@ -48,6 +54,10 @@ def _reserve(limits: Limits, past: Past, reserved: IntArray) -> None:
     the cap have come out of its stretch of rounds than at any time before. If those that are left,
     and a pull of another arm now, fill the cap at that time, the deadline cannot be kept.
     """
+    # `used` counts the pull of another arm now and the latest pulls that will still be within the
+    # cap's stretch of rounds when the deadline comes. If these leave no pull for the arm, only the
+    # arm itself may use the cap now. If that holds for two arms, a pull of one breaks the deadline
+    # of the other, and no arm of the cap may be pulled.
     for cap in range(len(limits.pulls)):
         reserved[cap] = NOBODY
         for arm in range(len(past.waited)):
@@ -70,6 +80,7 @@ def _may_pull(limits: Limits, past: Past, most_urgent: int, reserved: IntArray, 
     if most_urgent < NEVER and limits.longest[arm] - past.waited[arm] > most_urgent:
         return False
     for cap in range(len(limits.pulls)):
+        # The cap is full if the oldest of its latest `pulls` pulls is still within the stretch.
         latest = past.recent[cap, limits.pulls[cap] - 1]
         is_kept_for_another = reserved[cap] != NOBODY and reserved[cap] != arm
         if limits.members[cap, arm] and (latest < limits.rounds[cap] or is_kept_for_another):
@@ -196,6 +207,9 @@ def relaxed_values(
     mu(t) - price - surplus (t - tau), at delays t that are not too short for the arm. One without
     surplus may also stay unpulled.
     """
+    # From the longest delay back: pull now, or wait one round, which costs the surplus. There is no
+    # waiting beyond the last column: a rested arm gains nothing by more rest, and an arm with a
+    # deadline has reached it.
     arms, width = means.shape
     values = np.empty((arms, width))
     for arm in range(arms):
@@ -211,6 +225,9 @@ def relaxed_values(
 @compiled
 def _mark(arm: int | np.int64, delay: int | np.int64) -> np.uint64:
     """Return a well-mixed 64-bit number (the finaliser of splitmix64, wrapping around)."""
+    # The mark of a state is the exclusive or of the marks of all arms at their delays (Zobrist
+    # 1970). So a pull exchanges one of them in the mark of the state in which all arms have gone on
+    # resting. Some two of n different states have the same mark with a chance of about n^2 / 2^65.
     mixed = np.uint64(arm) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(delay)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -270,6 +287,9 @@ def beam_path(
     more. States are told apart by the exclusive or of marks. The path is shorter where no arm may
     be pulled. The flag says whether all states could be kept.
     """
+    # Two buffers for the states of this round and of the next, swapped at the end of a round; and
+    # for each round and state its parent and the arm pulled, from which the path is read in the
+    # end.
     arms, rested = means.shape
     branches = min(branches, arms)
     delays = np.empty((width, arms), np.int64)
@@ -292,11 +312,16 @@ def beam_path(
             cell_marks[arm, delay - 1] = _mark(arm, delay)
     reserved = np.empty(len(limits.pulls), np.int64)
     most_urgent = NEVER
+    # `whole` stays true while every arm is tried in every state and no state is dropped. Of paths
+    # to the same state, the one that earned most is kept: what comes later is the same for all. So
+    # a search that is whole has found a best path, if `values[0]` is 0, as nothing comes after it.
     kept, whole = 1, branches == arms
     for now in range(rounds):
-        later = values[min(rounds - now, len(values)) - 1]
+        later = values[min(rounds - now, len(values)) - 1]  # rounds - now - 1 are left after this
         for node in range(kept):
             past = Past(delays[node], waited[node], recent[node])
+            # `waiting` is the score if all arms went on resting, and `mark` the mark of that state.
+            # A pull changes one arm's term in each: by its merit, and by two marks of cells.
             waiting = earned[node]
             mark = np.uint64(0)
             if limits.bind:
@@ -318,19 +343,22 @@ def beam_path(
                 scores[place] = waiting + merits[best]
                 aged = min(delays[node, best] + 1, rested)
                 marks[place] = mark ^ cell_marks[best, aged - 1] ^ cell_marks[best, 0]
-        # Those of a node stand in order, so the best of all is always the next of some node.
+        # The candidates of a node stand in order, so the best of all that are left is always the
+        # next one of some node: a heap of these merges all nodes, and only as far as states are
+        # kept.
         heads = [(-scores[node * branches], node * branches) for node in range(kept)]
         heapify(heads)
         seen = set(marks[:0])
         kept = 0
         while len(heads) > 0:
             negative, place = heads[0]
-            if negative == np.inf:
+            if negative == np.inf:  # the limits forbid this candidate, and so all others
                 break
             if (place + 1) % branches > 0:
                 heapreplace(heads, (-scores[place + 1], place + 1))
             else:
                 heappop(heads)
+            # With limits, a state is more than its delays: its mark is known only after the pull.
             if not limits.bind and marks[place] in seen:
                 continue
             if kept == width:
@@ -362,7 +390,7 @@ def beam_path(
         recent, next_recent = next_recent, recent
         earned, next_earned = next_earned, earned
     path = np.empty(rounds, np.int64)
-    node = 0
+    node = 0  # states are kept in the order of their scores, so the first one is the best
     for now in range(rounds - 1, -1, -1):
         path[now] = pulls[now, node]
         node = parents[now, node]
@@ -386,7 +414,9 @@ def best_repeat(means: FloatArray, limits: Limits, past: Past, path: IntArray) -
             pulled = path[now]
             earned[now + 1] = earned[now] + means[pulled, past.delays[pulled] - 1]
             _pass_round(limits, past, rested, pulled)
-    # Between two visits the average is at most that of the best part between visits in a row.
+    # Sorted by mark, stably, the visits to a state are neighbours in the order of time. A part that
+    # spans several visits is made of parts between visits in a row, and its average is theirs,
+    # weighed by their lengths: so one of these is at least as good.
     best_start, best_end, best_average = 0, 0, -np.inf
     by_mark = np.argsort(marks, kind="mergesort")
     for place in range(rounds):

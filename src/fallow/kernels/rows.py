@@ -4,6 +4,24 @@ A row of means is taken for a chain of levels: from column to column, in one dir
 where it is, steps down, or leaps anywhere. Priors are lanes, side by side in the innermost loops.
 """
 
+# A row is a hidden Markov chain, and the posterior is its forward-backward algorithm. With start
+# chances q, a chain that steps with chance s into the next column, of these steps v to level 0, and
+# leaps with chance e, goes from level h to level l with the chance
+#
+#     e q(l)                                        in any case, and also
+#     1 - s - e                                     if l = h > 0
+#     1 - e                                         if l = h = 0
+#     s (1 - v) q(l) / (q(1) + ... + q(h - 1))      if 0 < l < h
+#     s v                                           if l = 0 and h > 1
+#     s                                             if l = 0 and h = 1
+#
+# The steps to lower levels are a sum over all pairs h > l, but the chance is a product of a factor
+# of l and one of h, `inverse`. So one running sum down (or up) the levels has them all, and a
+# column costs as many steps as there are levels, instead of their square.
+#
+# Where means rise with the delay, the chain runs from the longest delay to the shortest: read
+# backwards, such a row falls. `believe` turns the columns round, and `rising` holds them so.
+
 import math
 from typing import NamedTuple
 
@@ -86,6 +104,9 @@ def _filter(likely: FloatArray, lanes: Lanes, evidence: FloatArray, tails: Float
     columns, size = likely.shape
     start, inverse, steps, vanish, leaps = lanes
     count = len(vanish)
+    # Forward. Each column is divided by its sum (`norm`) when the next one is made, so that nothing
+    # underflows; the chance of all rewards is the product of these sums. `higher` has the running
+    # sum over all levels above, each times its `inverse`; `mass` the chance of all levels above 1.
     norm, scale = np.zeros(count), np.empty(count)
     higher, mass = np.empty(count), np.empty(count)
     stay, fall = np.empty(count), np.empty(count)
@@ -111,6 +132,7 @@ def _filter(likely: FloatArray, lanes: Lanes, evidence: FloatArray, tails: Float
                 higher[lane] += here * inverse[level, lane]
                 if level > 1:
                     mass[lane] += here
+        # Level 0: it stays, or a level above 1 vanishes, or level 1 steps down, always to 0.
         for lane in range(count):
             stays = (1 - leaps[lane]) * before[0, lane] * scale[lane]
             falls = step[lane] * (vanish[lane] * mass[lane] + before[1, lane] * scale[lane])
@@ -134,6 +156,8 @@ def _smooth(likely: FloatArray, lanes: Lanes, tails: FloatArray) -> None:
     norm, scale = np.empty(count), np.empty(count)
     lower, anywhere = np.empty(count), np.empty(count)
     stay, fall, none = np.empty(count), np.empty(count), np.empty(count)
+    # Backward. The posterior of a level is its forward chance times `later`. Added up from the top
+    # level down it becomes the chance of that level or a higher one, and the whole sum scales it.
     for column in range(columns - 1, -1, -1):
         now = tails[column]
         for lane in range(count):
@@ -151,6 +175,10 @@ def _smooth(likely: FloatArray, lanes: Lanes, tails: FloatArray) -> None:
                 now[level, lane] *= scale[lane]
         if column == 0:
             break
+        # `later` of the column before: the chance of each level to go to each, times `ahead` there.
+        # All is divided by `anywhere`, what a leap leads to on average, so a leap counts as
+        # `leaps`, and nothing underflows. `lower` has the running sum over the levels from 1
+        # to the one below.
         step = steps[column - 1]
         for lane in range(count):
             scale[lane] = 1 / anywhere[lane]
@@ -298,7 +326,10 @@ def upper_quantiles(
                 posterior.rising[arm, width - 1 - column],
                 posterior.others[arm, column],
             )
-            # The highest level with more than the chance at it and above.
+            # The highest level with more than the chance at it and above, by bisection: more than
+            # the chance is at `low` and above, at most the chance at `high` and above. Within the
+            # level's interval the mean is taken for uniform. The means 0 and 1 are levels of their
+            # own.
             low, high = 0, size
             from_low, from_high = 1.0, 0.0
             while high - low > 1:

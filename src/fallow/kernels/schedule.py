@@ -9,6 +9,16 @@ import numpy as np
 from fallow.arrays import FloatArray, IntArray
 from fallow.kernels import compiled, tiered
 
+# Why prices bound every schedule: let a pull in round n cost p(n), and let v_i be the most that arm
+# i alone earns beyond the cost of its pulls. A schedule has one pull in each round, so all its
+# pulls together cost the sum of all p(n), and each arm that it pulls earns at most v_i more. So for
+# any prices
+#
+#     what a schedule earns <= sum_n p(n) + sum_i max(0, v_i).
+#
+# The right side is convex in the prices. Its slope in p(n) is 1 minus the number of arms whose best
+# schedule has a pull in round n, which is what `relaxed_schedule` counts.
+
 TOLERANCE = 1e-12
 """By how much a path must gain to be changed; means are scaled to a largest of 1/2 or more."""
 PATIENCE = 10
@@ -29,6 +39,10 @@ def relaxed_schedule(
     later = np.zeros(rounds)  # the most after a pull in each round
     following = np.full(rounds, -1)  # the arm's next pull then; -1 if there is none
     soonest = np.empty(rounds, np.int64)  # the best round for a rested pull, this one or a later
+    # One arm at a time, from the last round back. After a pull in round `now`, the next one comes
+    # after 1 .. width - 1 rounds, at a delay of its own, or at some later time, rested. All rested
+    # pulls have the same mean, so the best of them depends on the round alone: `soonest` has it,
+    # and a round costs `width` looks, however many rounds there are.
     for arm in range(len(means)):
         width = widths[arm]
         for now in range(rounds - 1, -1, -1):
@@ -48,7 +62,7 @@ def relaxed_schedule(
             value = means[arm, min(delays[arm] + now, width) - 1] - prices[now] + later[now]
             if value > values[arm]:
                 values[arm], first = value, now
-        if values[arm] > 0:
+        if values[arm] > 0:  # an arm that is worth its prices is pulled: count its pulls
             while first >= 0:
                 counts[first] += 1
                 first = following[first]
@@ -106,6 +120,8 @@ def round_prices(
             stale += 1
         if excess == 0 or lowest <= earned:
             break
+        # Polyak's step goes to where the tangent would reach `earned`, which no bound is below. It
+        # may be too long, as the best bound is above that.
         if stale == PATIENCE:
             share, stale = share / 2, 0
             prices[:] = best
@@ -137,6 +153,9 @@ def carried_over(means: FloatArray, delays: IntArray) -> float:
     Only the first pull of each arm differs. If that comes after `wait` rounds, then in the cycle
     its delay is longer than that.
     """
+    # In the cycle, an arm whose first pull comes after `wait` rounds was last pulled before the
+    # schedule began, so its delay there is at least wait + 1. In the schedule it is the delay at
+    # the start plus `wait`. All later pulls have the same delay in both.
     arms, width = means.shape
     total = 0.0
     for arm in range(arms):
@@ -208,12 +227,15 @@ def improve_path(means: FloatArray, path: IntArray, delays: IntArray, max_looks:
         for now in range(len(path)):
             if looks > max_looks:
                 return path
+            # A swap with a pull at most `width` rounds ahead changes delays of these two arms up to
+            # their next pulls. A next pull that is not among the 2 width rounds ahead is rested
+            # before and after. So it is enough to compare what these rounds earn.
             ahead = path[now : now + 2 * width]
             swaps = min(width, len(ahead) - 1)
             best, most = ahead, path_reward(means, ahead, now_delays) + TOLERANCE
             for move in range(2 * arms + swaps):
                 if arms <= move < 2 * arms and now + len(ahead) < len(path):
-                    continue
+                    continue  # dropping a pull shifts all later ones, and the end is not in sight
                 changed = after_move(ahead, move, arms)
                 earned = path_reward(means, changed, now_delays)
                 looks += arms + len(ahead)

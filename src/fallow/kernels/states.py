@@ -1,11 +1,33 @@
 """Reachable delay vectors, numbered without gaps, and what follows each.
 
 A delay vector is held as `ages`: the rounds since each arm was pulled, RESTED for a rested arm.
-Every vector of distinct ages, each at most the arm's delay, is reached by pulling the youngest arm
-in all rounds that belong to nobody. So the vectors are counted and numbered with `completions[age,
-placed]`: the ways to fill ages 1 .. age when `placed` arms stand at older ages. Somebody was pulled
-one round ago, so age 1 is nobody's only if some arm has delay 0.
+One arm is pulled a round, so no two arms have the same age. Conversely, every vector of distinct
+ages, each at most the arm's delay, is reached: pull each arm as many rounds ago as its age says,
+and in all other rounds an arm with delay 0 or, without one, the arm that is youngest in the end.
+Some arm was pulled one round ago, so age 1 can be empty only if some arm has delay 0: such an arm
+is always rested.
 """
+
+# Counting. Give ages to arms from the oldest age down. At age a, the arms that could have it are
+# those with a delay of at least a, say n(a) of them. All arms placed at older ages are among them,
+# because their delays are longer still. So n(a) - placed arms are left, whichever were placed, and
+# the ways to fill the ages 1 .. a depend on the number of placed arms alone:
+#
+#     completions[a, placed] = completions[a - 1, placed]                        a is left empty
+#                            + (n(a) - placed) completions[a - 1, placed + 1]    an arm has age a
+#
+# with completions[0, placed] = 1, and without the first term where age 1 must be some arm's. The
+# number of vectors is completions[longest delay, 0].
+#
+# Numbering. Vectors are sorted by their oldest age, then by the index of the arm that has it, then
+# by what is left in the same way. Vectors whose oldest age is below a come first: they are the ways
+# to leave age a empty. Each arm that could have age a follows with as many vectors as
+# completions[a - 1, placed + 1]. So the number of a vector is a sum with one term for each arm that
+# is not rested, and neither direction needs a table of all vectors. With delays 2 and 1, the first
+# arm on the left:
+#
+#     number  0       1       2
+#     ages    1 0     0 1     2 1
 
 from typing import NamedTuple
 
@@ -49,6 +71,7 @@ def _add_age(completions: FloatArray, arms: int, free: bool) -> None:
 
     `free` says whether the age can be nobody's.
     """
+    # In ascending order, so that `completions[placed + 1]` is still that of the younger ages.
     for placed in range(len(completions)):
         ways = completions[placed] if free else 0.0
         if placed < min(arms, len(completions) - 1):
@@ -102,7 +125,9 @@ def number_of(ages: IntArray, space: Space) -> int:
         if oldest == -1:
             break
         age = ages[oldest]
-        smaller = 0  # arms before it that could stand here
+        # Arms with a smaller index that could have this age. Those with an older one were placed
+        # before; a rested arm (age 0) and a younger one were not.
+        smaller = 0
         for arm in range(oldest):
             smaller += space.delays[arm] >= age >= ages[arm]
         number += _if_nobody(space, age, placed)
@@ -117,7 +142,10 @@ def ages_of(number: int, space: Space) -> IntArray:
     ages = np.full(len(space.delays), RESTED)
     bound = space.completions.shape[0]
     for placed in range(len(ages)):
-        age = 0  # the largest below the bound that somebody has
+        # The oldest age below the bound. The ways to leave an age empty grow with the age, and the
+        # vectors in which this one is the oldest have the numbers from its ways to those of the
+        # next age. Age 0 means that all arms that are left are rested.
+        age = 0
         above = bound
         while above - age > 1:
             middle = (age + above) // 2
@@ -157,6 +185,8 @@ def transitions(space: Space, aged_space: Space) -> tuple[Int32Array, Int32Array
     arms = len(space.delays)
     delays = np.empty((space.completions[-1, 0], arms), np.int32)
     aged = np.empty(len(delays), np.int32)
+    # An arm whose age is its delay is rested in the next round if it is not pulled, as if it were
+    # rested now; if it is pulled, its age does not matter either. So both have the same successors.
     for state in range(len(delays)):
         ages = ages_of(state, space)
         for arm in range(arms):

@@ -5,14 +5,14 @@ import numpy as np
 from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.beliefs import MAX_CELLS, Beliefs, check_cells
-from fallow.instance import Instance
 from fallow.kernels.cycles import own_delays
 from fallow.kernels.playing import plays_until_growth, pulls_until_growth
 from fallow.learners import restored
 from fallow.learners.cell_learner import CellLearner, tilted
+from fallow.learners.online import exact_online, plan_online
 from fallow.planners.beam import beam_from
 from fallow.planners.cycle import certify
-from fallow.planners.online import exact_online, plan_online
+from fallow.planners.problem import Problem, problem_of
 from fallow.protocol import Block, Outcome
 
 START = 30
@@ -106,8 +106,9 @@ class BayesRotation(CellLearner):
             plan = plan_online(table, self._cells.remembered)
             return self._play(table, plan, counts, GROWTH)
         width = counts.shape[1]
-        path, _, _ = beam_from(table, self._delays(), SOON * width, WIDTH)
-        return self._until_growth(path, counts) or self._for_long(table, counts)
+        problem = problem_of(table)
+        path, _, _ = beam_from(problem, self._delays(), SOON * width, WIDTH)
+        return self._until_growth(path, counts) or self._for_long(problem, counts)
 
     def _until_growth(self, path: IntArray, counts: FloatArray) -> Block | None:
         """Return a path up to where a cell has grown, unless that is near its end or beyond."""
@@ -116,19 +117,19 @@ class BayesRotation(CellLearner):
             return Block(tuple(path[:pulls].tolist()))
         return None
 
-    def _for_long(self, table: Instance, counts: FloatArray) -> Block:
+    def _for_long(self, problem: Problem, counts: FloatArray) -> Block:
         """Return a path that leads to a cycle, or the cycle itself."""
-        path, start, end = beam_from(table, self._delays(), LATER * counts.shape[1], WIDTH)
+        path, start, end = beam_from(problem, self._delays(), LATER * counts.shape[1], WIDTH)
         if start == end:  # nothing repeats
             start, end = 0, len(path)
         first, cycle = path[:start], path[start:end]
         block = self._until_growth(np.concatenate((first, cycle, cycle)), counts)
         if block is not None:
             return block
-        plan = certify(table, cycle, "beam")
-        better = exact_online(table, plan, self._cells.remembered)
+        plan = certify(problem, cycle, "beam")
+        better = exact_online(problem, plan, self._cells.remembered)
         if better is not plan:
-            return self._play(table, better, counts, GROWTH)
+            return self._play(problem.instance, better, counts, GROWTH)
         plays = plays_until_growth(counts, cycle, own_delays(cycle, self.arms), GROWTH)
         block = Block(tuple(cycle.tolist()), plays + 1)
         if start == 0:

@@ -10,9 +10,9 @@ from fallow.kernels.isotone import isotone
 from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.learners.checked_learner import CheckedLearner
+from fallow.learners.interleaved import interleaved
 from fallow.learners.sampling import check_pulls, sampling_cycles
 from fallow.planners.cycle import gain
-from fallow.planners.interleaved import interleaved
 from fallow.protocol import Block, Outcome, own_generator
 
 ROUNDINGS = 100

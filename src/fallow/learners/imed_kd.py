@@ -7,8 +7,8 @@ from fallow.kernels.imed import least_index
 from fallow.learners import restored
 from fallow.learners.cell_rewards import Cells, delay_bound
 from fallow.learners.checked_learner import FixedLearner
+from fallow.learners.online import plan_online
 from fallow.learners.sampling import check_pulls, sampling_cycles
-from fallow.planners.online import plan_online
 from fallow.protocol import Block, Outcome
 
 SAMPLES = 2

@@ -7,7 +7,7 @@ from fallow.instance import Instance
 from fallow.kernels.isotone import isotone
 from fallow.learners.cell_learner import CellLearner
 from fallow.learners.cell_rewards import delay_bound
-from fallow.planners.online import plan_online
+from fallow.learners.online import plan_online
 from fallow.protocol import Block, own_generator
 
 

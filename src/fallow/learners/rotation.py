@@ -9,9 +9,9 @@ from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.confidence import upper_bounds
 from fallow.learners.cell_learner import CellLearner, tilted
+from fallow.learners.online import plan_online
 from fallow.planners import HEURISTICS
 from fallow.planners.cycle import Plan
-from fallow.planners.online import plan_online
 from fallow.planners.optimal import optimal, within_reach
 from fallow.planners.plan import MAX_STATES
 from fallow.protocol import Block

@@ -12,9 +12,9 @@ from fallow.instance import Instance
 from fallow.kernels.paths import allows, permitted
 from fallow.limits import NEVER, Limits, Past
 from fallow.planners.beam import SORTING, beam_search
-from fallow.planners.feasible import is_never_stuck
+from fallow.planners.feasible import is_never_stuck, possible_problem
+from fallow.planners.past_pulls import past_of, waits
 from fallow.planners.problem import Problem
-from fallow.planners.ruled_schedule import past_of, waits
 
 WIDTH = 16
 """Delay vectors that a search keeps of each round."""
@@ -69,8 +69,8 @@ class ArmSearch:
         self._arms = arms
         self._index = {arm: index for index, arm in enumerate(arms.tolist())}
         self._is_ruled = bool(table.rules)
-        self._search = search = beam_search(table)
-        self._problem = Problem(search.arms, search.means, search.limits)
+        self._search = search = beam_search(possible_problem(table))
+        self._problem = Problem(table, search.arms, search.means, search.limits)
         self._useful = search.useful()
         self._narrow = search.of(self._useful)
         self._classes = _classes(search.limits)

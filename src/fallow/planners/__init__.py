@@ -9,8 +9,8 @@ from fallow.planners.advice import Advice, Cost, advise
 from fallow.planners.beam import beam
 from fallow.planners.bounds import upper_bound
 from fallow.planners.cycle import Plan, gain
-from fallow.planners.greedy import greedy
 from fallow.planners.harmonic import harmonic
+from fallow.planners.index_policies import greedy, whittle
 from fallow.planners.local_search import improve
 from fallow.planners.optimal import optimal, reachable_states
 from fallow.planners.periodic import periodic
@@ -24,7 +24,6 @@ from fallow.planners.ranking import (
     transition_totals,
 )
 from fallow.planners.schedule import Schedule, schedule
-from fallow.planners.whittle import whittle
 
 HEURISTICS: Mapping[str, Callable[[Instance], Plan]] = MappingProxyType(
     {

@@ -11,8 +11,8 @@ from fallow.planners.cycle import Plan
 from fallow.planners.plan import plan
 from fallow.rules import Rule, Rules
 
-BY_HAND = ("cooldowns", "at_most")
-"""Kinds of rules that people set for want of a model of what wears out."""
+HAND_SET_KINDS = ("cooldowns", "at_most")
+"""Kinds of rules that people set where they have no model of what wears out."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
     (0.85, 0.65, (2, 2, None))
     """
     ruled = plan(instance)
-    others = Rules.of(rule for rule in instance.rules if rule.kind not in BY_HAND)
+    others = Rules.of(rule for rule in instance.rules if rule.kind not in HAND_SET_KINDS)
     recommended = _better(instance.with_rules(others), ruled)
     free = _better(instance.with_rules(Rules()), recommended)
     costs = []
@@ -85,7 +85,7 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
     return Advice(
         ruled=ruled,
         free=free,
-        costs=tuple(sorted(costs, key=lambda each: -each.cost)),
+        costs=tuple(sorted(costs, key=lambda cost: -cost.cost)),
         recommended=recommended,
         cooldowns=tuple(None if gap == longest else gap for gap in shortest),
     )
@@ -93,6 +93,6 @@ def advise(instance: Instance, tell: Callable[[], object] = lambda: None) -> Adv
 
 def _better(instance: Instance, known: Plan) -> Plan:
     """Plan with fewer rules; a plan that obeyed more of them is a plan too, with another bound."""
-    found = plan(instance)
-    best = max(found, known, key=lambda each: each.gain)
-    return replace(best, upper_bound=found.upper_bound)
+    planned = plan(instance)
+    best = max(planned, known, key=lambda candidate: candidate.gain)
+    return replace(best, upper_bound=planned.upper_bound)

@@ -15,7 +15,7 @@ from fallow.kernels.paths import beam_path, best_repeat, relaxed_values
 from fallow.limits import NEVER, Limits, Past, rested_past
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem, read_only, worth_at
 
 WIDTH = 64
 """Delay vectors that are kept of each round, unless asked otherwise."""
@@ -41,9 +41,14 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
     0.7475
     """
     width = checks.whole_number("width", width, minimum=1)
-    search = beam_search(instance)
-    # Long enough to settle in a cycle, but not for ever where arms and delays are many; where
-    # even 4 times the longest delay would be too much, the beam is narrower.
+    return beam_plan(possible_problem(instance), width)
+
+
+def beam_plan(problem: Problem, width: int = WIDTH) -> Plan:
+    """Return the plan of `beam`."""
+    search = beam_search(problem)
+    # Long enough to settle in a cycle, but limited where arms and delays are many; where even 4
+    # times the longest delay would be too much, the beam is narrower.
     longest = search.means.shape[1]
     affordable = MAX_WORK // (longest * (len(search.arms) + SORTING))
     width = min(width, max(1, affordable // 4))
@@ -55,22 +60,22 @@ def beam(instance: Instance, width: int = WIDTH) -> Plan:
         start, end = best_part(search.means, limits, path) if limits.bind else 0, len(path)
     if start == -1:
         raise StuckError("beam")
-    return certify(instance, search.arms[path[start:end]], "beam")
+    return certify(problem, search.arms[path[start:end]], "beam")
 
 
-def beam_from(instance: Instance, delays: IntArray, rounds: int, width: int) -> Continuation:
-    """Return the best path of so many rounds that a beam search finds from the delays as they are.
+def beam_from(problem: Problem, delays: IntArray, rounds: int, width: int) -> Continuation:
+    """Return the best path of some rounds that a beam search finds from the delays as they are.
 
-    The instance has no rules, and the delays are at most those at which all arms are rested. For
+    The problem has no rules, and the delays are at most those at which all arms are rested. For
     very many rounds the beam is narrower.
 
     Examples
     --------
-    >>> instance = Instance.blocking([1, 1, 1], delays=[1, 2, 2])
-    >>> beam_from(instance, np.array([1, 3, 3]), rounds=9, width=4).path[:2].tolist()
+    >>> problem = possible_problem(Instance.blocking([1, 1, 1], delays=[1, 2, 2]))
+    >>> beam_from(problem, np.array([1, 3, 3]), rounds=9, width=4).path[:2].tolist()
     [1, 0]
     """
-    search = beam_search(instance)
+    search = beam_search(problem)
     width = min(width, max(1, MAX_WORK // (rounds * (len(search.arms) + SORTING))))
     past = rested_past(search.limits, 1)._replace(delays=delays[search.arms])
     path = search.path(past, rounds, width)
@@ -103,40 +108,33 @@ class BeamSearch(NamedTuple):
         return path
 
     def useful(self) -> IntArray:
-        """Return the arms, counted as here, that a good path is made of where rules leave them.
+        """Return the arms, by their position here, that good paths use where rules leave them.
 
         They are worth their price, or the next best for the rounds in which all of those must rest,
         or have a deadline.
         """
         order = np.arange(len(self.arms))
         has_deadline = self.limits.longest < NEVER
-        return order[has_deadline | (order < _enough(_worth(self.means, self.price)))]
+        return order[has_deadline | (order < enough_arms(worth_at(self.means, self.price)))]
 
     def of(self, arms: IntArray) -> BeamSearch:
-        """Return the search among some of the arms, counted as here."""
-        limits, values = self.limits.of(arms), self.values[:, arms]
-        return BeamSearch(self.arms[arms], self.means[arms], limits, self.price, values)
+        """Return the search among some of the arms, given by their position here."""
+        means, limits, values = read_only(self.means[arms]), self.limits.of(arms), self.values
+        return BeamSearch(self.arms[arms], means, limits, self.price, values[:, arms])
 
 
-def _worth(means: FloatArray, price: float) -> FloatArray:
-    """Return what each arm earns a round above the price of its pulls, at its best delay."""
-    worth: FloatArray = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
-    return worth
-
-
-def _enough(worth: FloatArray) -> int:
+def enough_arms(worth: FloatArray) -> int:
     """Return how many arms are worth their price, and a few more for when those must rest."""
     return int((worth > 0).sum()) + BRANCHES
 
 
-def beam_search(instance: Instance) -> BeamSearch:
-    """Return what a beam search needs to know of an instance, from whatever past it starts."""
-    arms, means, limits = possible_problem(instance)
-    price = relaxed(instance).price
-    worth = _worth(means, price)
-    enough = len(arms) if limits.bind else _enough(worth)
-    useful = np.argsort(-worth, kind="stable")[:enough]
-    means, limits = means[useful], limits.of(useful)
-    surplus, _ = best_delays(means, price, limits)
-    values = relaxed_values(means, price, surplus, limits)[np.newaxis]  # for any rounds left
-    return BeamSearch(arms[useful], means, limits, price, values)
+def beam_search(problem: Problem) -> BeamSearch:
+    """Return what a beam search needs to know of a problem, whatever past it starts from."""
+    price = problem.price
+    worth = worth_at(problem.means, price)
+    enough = len(worth) if problem.limits.bind else enough_arms(worth)
+    useful = problem.of(np.argsort(-worth, kind="stable")[:enough])
+    surplus, _ = best_delays(useful.means, price, useful.limits)
+    values = relaxed_values(useful.means, price, surplus, useful.limits)
+    any_rounds_left = values[np.newaxis]
+    return BeamSearch(useful.arms, useful.means, useful.limits, price, any_rounds_left)

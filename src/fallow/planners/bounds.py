@@ -1,10 +1,10 @@
 """An upper bound on the gain of every policy."""
 
 from fallow import checks
-from fallow.instance import Instance, check_instance
-from fallow.planners.feasible import check_possible
+from fallow.instance import Instance
+from fallow.planners.feasible import check_rules, possible_problem
 from fallow.planners.groups import EFFORT, refinements
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem
 
 
 def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
@@ -37,9 +37,12 @@ def upper_bound(instance: Instance, effort: int = EFFORT) -> float:
     >>> round(upper_bound(instance), 12), round(upper_bound(instance, effort=0), 12)
     (0.75, 0.833333333333)
     """
-    check_instance(instance)
     effort = checks.whole_number("effort", effort, minimum=0)
+    return refined_bound(possible_problem(instance), effort)
+
+
+def refined_bound(problem: Problem, effort: int = EFFORT) -> float:
+    """Return the `upper_bound` of a problem."""
     if effort > 0:
-        check_possible(instance)
-    bounds = [refinement.bound for refinement in refinements(instance, effort)]
-    return min([relaxed(instance).bound, *bounds])
+        check_rules(problem)
+    return min([problem.bound, *(refined.bound for refined in refinements(problem, effort))])

@@ -15,7 +15,7 @@ from fallow.errors import InputError
 from fallow.instance import Instance, check_instance
 from fallow.kernels.cycles import cycle_rewards, shortest_period
 from fallow.planners.feasible import broken_rules
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem, problem_of
 from fallow.text import first_names
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MOST_NAMES = 6
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """A cycle of arms to repeat for ever, with its certificate.
+    """A cycle of arms to repeat without end, with its certificate.
 
     Every policy that decides by the delays alone ends in a cycle (paper, section 3), so a cycle
     carries every plan.
@@ -76,7 +76,7 @@ class Plan:
         method: str,
         bound: float | None = None,
     ) -> Plan:
-        """Return the plan that repeats a cycle, certified by a bound, else by the one of no effort.
+        """Return the plan that repeats a cycle, certified by a bound or by the relaxed problem's.
 
         Examples
         --------
@@ -87,7 +87,7 @@ class Plan:
         broken = broken_rules(instance, arms)
         if broken:
             raise InputError("cycle", "must obey the rules", f"one that breaks {broken[0]}")
-        return certify(instance, arms, method, bound)
+        return certify(problem_of(instance), arms, method, bound)
 
     def plot(self) -> Figure:
         """Draw the cycle, a row an arm; of more than 60 pulls the first (extra `plot`).
@@ -120,18 +120,21 @@ class Plan:
         return f"{self.gain:.3f} a round, {self.certificate:.1%} of the best possible"
 
 
-def certify(instance: Instance, cycle: IntArray, method: str, bound: float | None = None) -> Plan:
-    """Return the plan that repeats a cycle whose arms a planner has chosen."""
+def certify(problem: Problem, cycle: IntArray, method: str, bound: float | None = None) -> Plan:
+    """Return the plan that repeats a cycle that a planner has chosen.
+
+    The cycle holds arms of the instance. Without a bound, the relaxed problem's is the certificate.
+    """
+    instance = problem.instance
     period = cycle[: shortest_period(cycle)]
-    if bound is None:
-        bound = relaxed(instance).bound
     arms = tuple(period.tolist())
     names = tuple(instance.names[arm] for arm in arms)
-    return Plan(arms, names, _gain(instance, period), bound, method)
+    proved = problem.bound if bound is None else bound
+    return Plan(arms, names, _gain(instance, period), proved, method)
 
 
 def gain(instance: Instance, cycle: Sequence[int] | IntArray) -> float:
-    """Return the average expected reward per round of repeating a cycle of arms for ever.
+    """Return the average expected reward per round of repeating a cycle of arms.
 
     The sum is correctly rounded, so the gain does not depend on where the cycle starts. For the
     cycle over the best m arms it is the paper's g(m).

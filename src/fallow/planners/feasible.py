@@ -1,9 +1,8 @@
 """Whether rules can be kept at all, and which of them are in conflict if not."""
 
-import operator
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +13,21 @@ from fallow.instance import Instance, check_instance
 from fallow.kernels.cycles import obeys
 from fallow.kernels.paths import follow
 from fallow.limits import NEVER, Limits, rested_past
-from fallow.planners.graph import count_states, graph_of
-from fallow.planners.problem import Problem, limits_of, problem_of
+from fallow.planners.graph import graph_of
+from fallow.planners.problem import Problem, limits_of, problem_of, read_only
 from fallow.rules import Rule, Rules
 
 MAX_STATES = 500_000
-"""Size up to which a question about rules is answered for certain."""
+"""States up to which the graph decides whether rules can be kept."""
 MAX_MOVES = 2**25
-"""States times arms up to which it is, in half a gigabyte."""
-CHUNKS, MAX_LOOKS = 8, 100
-"""Parts of the rules that are dropped one at a time, and how often, to see if a conflict stays."""
+"""States times arms up to which it does, in half a gigabyte."""
+CHUNKS, MAX_TRIES = 8, 100
+"""Parts of the rules that are dropped in turn, and how often, to see if a conflict stays."""
 TURNS = 8
-"""Times the arms and the longest wait, rounds after which taking turns should repeat itself."""
-MOST_NAMED = 12
+"""Rounds after which taking turns should repeat itself, as a multiple of arms + longest wait."""
+MAX_NAMED_RULES = 12
 """Rules that an error lists one by one."""
-ALWAYS = 1.264
+SUFFICIENT_LOAD = 1.264
 """Cool-downs whose sum of 1 / rounds is as large can always be kept (arXiv 2510.22060)."""
 
 
@@ -66,24 +65,24 @@ def broken_rules(instance: Instance, cycle: Sequence[int] | IntArray) -> list[Ru
     ]
 
 
-def any_cycle(instance: Instance) -> IntArray | None:
+def any_cycle(problem: Problem) -> IntArray | None:
     """Return some cycle that obeys the rules, without arms if there is none.
 
-    None where there are too many states to say.
+    None where there are too many states to decide.
     """
-    if _impossible_at_once(instance):
+    if problem.is_overloaded:
         return np.zeros(0, np.int64)
-    arms, means, limits = problem_of(instance)
-    free = np.flatnonzero((limits.shortest == 1) & (limits.longest == NEVER))
-    free = free[~limits.members[:, free].any(axis=0)]
-    rest = np.setdiff1d(np.arange(len(arms)), free[1:])  # one arm without rules is as good as all
-    problem = Problem(arms[rest], means[rest, :1], limits.of(rest))
-    delays = problem.delays
-    states = count_states(delays, problem.limits)
-    if states > MAX_STATES or states * len(rest) > MAX_MOVES:
+    limits = problem.limits
+    unruled = np.flatnonzero((limits.shortest == 1) & (limits.longest == NEVER))
+    unruled = unruled[~limits.members[:, unruled].any(axis=0)]
+    # One arm without rules is as good as all of them.
+    chosen = problem.of(np.setdiff1d(np.arange(len(problem.arms)), unruled[1:]))
+    by_rules_alone = replace(chosen, means=chosen.means[:, :1])
+    states = by_rules_alone.states
+    if states > MAX_STATES or states * len(chosen.arms) > MAX_MOVES:
         return None
-    graph = graph_of(problem.means, delays, problem.limits)
-    return problem.arms[_some_cycle(graph.successors[graph.aged])]
+    graph = graph_of(by_rules_alone.means, by_rules_alone.delays, by_rules_alone.limits)
+    return chosen.arms[_some_cycle(graph.successors[graph.aged])]
 
 
 def check_possible(instance: Instance) -> bool:
@@ -94,27 +93,32 @@ def check_possible(instance: Instance) -> bool:
     >>> check_possible(Instance([[1.0], [0.5]], rules=Rules(cooldowns=2)))
     True
     """
-    can_be_kept = _can_be_kept(instance)
+    return check_rules(problem_of(instance))
+
+
+def check_rules(problem: Problem) -> bool:
+    """Do as `check_possible` does with an instance."""
+    can_be_kept = _can_be_kept(problem)
     if can_be_kept is False:
-        raise conflict(instance)
+        raise conflict(problem.instance)
     return can_be_kept is True
 
 
-def _can_be_kept(instance: Instance) -> bool | None:
+def _can_be_kept(problem: Problem) -> bool | None:
     """Tell whether the rules can be kept, by the cheapest proof; None if there is no proof."""
-    if not instance.rules:
+    limits = problem.limits
+    if not limits.bind:
         return True
-    if _impossible_at_once(instance):
+    if problem.is_overloaded:
         return False
-    _, means, limits = problem_of(instance)
-    if is_never_stuck(limits) or _takes_turns(limits, means.shape[1]):
+    if is_never_stuck(limits) or _takes_turns(limits, problem.means.shape[1]):
         return True
-    cycle = any_cycle(instance)
+    cycle = any_cycle(problem)
     return None if cycle is None else cycle.size > 0
 
 
 def is_never_stuck(limits: Limits) -> bool:
-    """Tell whether counts alone show that some arm may be pulled in every round, whatever came.
+    """Tell whether counts alone show that some arm may be pulled in every round after any past.
 
     Take one arm of each group, and all others. If for some m, m of them wait for at most m rounds,
     the last m - 1 pulls keep at most m - 1 of them waiting.
@@ -132,17 +136,21 @@ def _takes_turns(limits: Limits, rested: int) -> bool:
     """Tell whether the rules are kept by always pulling the arm that has rested most."""
     arms = len(limits.shortest)
     by_delay = np.broadcast_to(np.arange(rested, dtype=np.float64), (arms, rested)).copy()
-    by_delay.setflags(write=False)
-    _, repeats = follow(by_delay, limits, rested_past(limits, rested), TURNS * (arms + rested))
+    past, rounds = rested_past(limits, rested), TURNS * (arms + rested)
+    _, repeats = follow(read_only(by_delay), limits, past, rounds)
     return repeats
 
 
 def possible_problem(instance: Instance) -> Problem:
-    """Return what planners work on, or raise a conflict that a look at the numbers shows."""
+    """Return the problem of an instance, or raise the conflict that rates of pulls alone show.
+
+    Every public planner begins with it and hands the problem on.
+    """
     check_instance(instance)
-    if instance.rules and _impossible_at_once(instance):
+    problem = problem_of(instance)
+    if problem.limits.bind and problem.is_overloaded:
         raise conflict(instance)
-    return problem_of(instance)
+    return problem
 
 
 def conflict(instance: Instance) -> RulesConflict:
@@ -151,15 +159,15 @@ def conflict(instance: Instance) -> RulesConflict:
     Each of them is needed for that, unless there are hundreds.
     """
     left = _needed(instance)
-    named = [str(rule) for rule in left][:MOST_NAMED]
-    if len(left) > MOST_NAMED:
-        named.append(f"and {len(left) - MOST_NAMED:,} more")
+    named = [str(rule) for rule in left][:MAX_NAMED_RULES]
+    if len(left) > MAX_NAMED_RULES:
+        named.append(f"and {len(left) - MAX_NAMED_RULES:,} more")
     reason = ""
     if {rule.kind for rule in left} == {"cooldowns"}:
         load = float(sum(Fraction(1, rule.rounds) for rule in left))
         reason = (
             f"; the sum of 1 / cool-down is {load:.3f}, where below 1 there is never a plan, from "
-            f"{ALWAYS} on there always is one, and in between it was solved"
+            f"{SUFFICIENT_LOAD} on there always is one, and in between it was solved"
         )
     return RulesConflict(
         "rules",
@@ -169,19 +177,19 @@ def conflict(instance: Instance) -> RulesConflict:
 
 
 def _needed(instance: Instance) -> list[Rule]:
-    """Return rules that cannot all be kept, after dropping what they do not need: many, then one.
+    """Return rules that cannot all be kept, without those that the conflict does not need.
 
-    The looks at fewer rules are limited.
+    Rules are dropped many at a time, then one at a time, for a limited number of tries.
     """
     left = list(instance.rules)
     size = max(1, len(left) // CHUNKS)
-    looks = 0
+    tries = 0
     while size:
         start = 0
-        while start < len(left) and looks < MAX_LOOKS:
-            looks += 1
+        while start < len(left) and tries < MAX_TRIES:
+            tries += 1
             fewer = left[:start] + left[start + size :]
-            if _can_be_kept(instance.with_rules(Rules.of(fewer))) is False:
+            if _can_be_kept(problem_of(instance.with_rules(Rules.of(fewer)))) is False:
                 left = fewer
             else:
                 start += size
@@ -190,7 +198,7 @@ def _needed(instance: Instance) -> list[Rule]:
 
 
 def _some_cycle(successors: npt.NDArray[np.int32]) -> IntArray:
-    """Return the arms of a cycle, each state left by its first arm; no arms if no state."""
+    """Return the arms of a cycle that always pulls the first possible arm; none without states."""
     if not successors.size:
         return np.zeros(0, np.int64)
     arms: IntArray = (successors >= 0).argmax(axis=1)
@@ -200,24 +208,3 @@ def _some_cycle(successors: npt.NDArray[np.int32]) -> IntArray:
         rounds[state] = len(rounds)
         state = int(successors[state, arms[state]])
     return arms[list(rounds)[rounds[state] :]]
-
-
-def _impossible_at_once(instance: Instance) -> bool:
-    """Tell whether rates of pulls alone show that the rules cannot all be kept."""
-    excluded = {rule.arms for rule in instance.rules if rule.kind == "exclude"}
-    needed = {rule.arms for rule in instance.rules if rule.kind == "at_least_once"}
-    _, _, limits = problem_of(instance)
-    fewest = [
-        Fraction(1, int(rounds)) if rounds < NEVER else Fraction() for rounds in limits.longest
-    ]
-    most = [Fraction(1, int(rounds)) for rounds in limits.shortest]
-    if excluded & needed or any(map(operator.gt, fewest, most)) or sum(fewest) > 1:
-        return True
-    total, counted = Fraction(), np.zeros(len(most), np.bool_)
-    for members, pulls, rounds in limits.caps():
-        share = Fraction(pulls, rounds)
-        if sum(compress(fewest, members)) > share:
-            return True
-        total += min(share, sum(compress(most, members & ~counted)))
-        counted |= members
-    return total + sum(compress(most, ~counted)) < 1

@@ -1,4 +1,4 @@
-"""The states of the exact problem, and what follows each, within the limits."""
+"""The graph of the exact problem: its states, and the state that follows each pull."""
 
 import math
 from itertools import combinations
@@ -17,8 +17,8 @@ Successors = npt.NDArray[np.int32]
 def count_states(delays: IntArray, limits: Limits) -> int:
     """Return how many states the graph has before the limits take some away.
 
-    The delay vectors; and for each cap of several pulls, times the patterns of latest pulls that it
-    must tell apart.
+    That is the number of delay vectors, times, for each cap of several pulls, the number of
+    patterns of latest pulls that it must tell apart.
     """
     vectors = int(states.count_vectors(delays))
     patterns = (_count_patterns(pulls, rounds) for _, pulls, rounds in _wide_caps(limits))
@@ -26,11 +26,11 @@ def count_states(delays: IntArray, limits: Limits) -> int:
 
 
 def graph_of(means: FloatArray, delays: IntArray, limits: Limits) -> Graph:
-    """Return all states that can be returned to, and what follows each.
+    """Return all states that can be returned to, and the state that follows each of their pulls.
 
-    Limits take away pulls, and then the states that no cycle comes through. A cap of several pulls
-    in a stretch of rounds is no matter of delays alone: there a state also holds in which of the
-    latest rounds the cap was used.
+    Limits take away pulls, and then the states that no cycle comes through. Delays alone do not
+    show how often a cap of several pulls was used, so there a state also holds in which of the
+    latest rounds its arms were pulled.
     """
     space, aged_space = map(states.number_vectors, (delays, np.maximum(delays - 1, 0)))
     graph = Graph(means, *states.transitions(space, aged_space))
@@ -49,20 +49,20 @@ def graph_of(means: FloatArray, delays: IntArray, limits: Limits) -> Graph:
 
 
 def _allowed(delays: npt.NDArray[np.int32], limits: Limits) -> npt.NDArray[np.bool_]:
-    """Tell which arms may be pulled at each delay vector, for all that delays alone can say."""
+    """Tell which arms may be pulled at each delay vector, by what delays alone decide."""
     allowed = delays >= limits.shortest
     for members, pulls, rounds in limits.caps():
         if pulls == 1:
             free = delays[:, members].min(axis=1) >= rounds
             allowed[:, members] &= free[:, np.newaxis]
     due = delays >= limits.longest
-    several = due.sum(axis=1, keepdims=True)
-    restricted: npt.NDArray[np.bool_] = allowed & (due | (several == 0)) & (several <= 1)
+    due_arms = due.sum(axis=1, keepdims=True)
+    restricted: npt.NDArray[np.bool_] = allowed & (due | (due_arms == 0)) & (due_arms <= 1)
     return restricted
 
 
 def _wide_caps(limits: Limits) -> list[tuple[npt.NDArray[np.bool_], int, int]]:
-    """Return the caps that delays alone do not tell: several pulls in more rounds than that."""
+    """Return the caps that delays alone do not decide: several pulls in more rounds than that."""
     return [cap for cap in limits.caps() if 1 < cap[1] < cap[2]]
 
 
@@ -71,24 +71,24 @@ def _count_patterns(pulls: int, rounds: int) -> int:
 
 
 def _patterns_after(members: npt.NDArray[np.bool_], pulls: int, rounds: int) -> IntArray:
-    """Return the pattern that follows each when an arm is pulled, -1 if the cap forbids it.
+    """Return, by pattern and arm, the pattern after a pull of the arm; -1 if the cap forbids it.
 
-    A pattern is a number whose bits say in which of the latest rounds, all but one of those that
-    the cap speaks of, its arms were pulled.
+    The bits of a pattern show in which of the latest rounds the cap's arms were pulled. There is
+    one round less than the cap counts, as the pull that is decided now takes the last one.
     """
     latest = range(rounds - 1)
     patterns = [
-        sum(1 << place for place in used)
+        sum(1 << age for age in used)
         for count in range(pulls + 1)
         for used in combinations(latest, count)
     ]
-    number = {bits: place for place, bits in enumerate(patterns)}
+    number_of = {bits: number for number, bits in enumerate(patterns)}
     kept = 2 ** (rounds - 1) - 1
     after = np.empty((len(patterns), len(members)), np.int64)
-    for place, bits in enumerate(patterns):
-        full = bits.bit_count() == pulls
-        after[place] = number[(2 * bits) & kept]
-        after[place, members] = -1 if full else number[(2 * bits + 1) & kept]
+    for number, bits in enumerate(patterns):
+        is_full = bits.bit_count() == pulls
+        after[number] = number_of[(2 * bits) & kept]
+        after[number, members] = -1 if is_full else number_of[(2 * bits + 1) & kept]
     return after
 
 

@@ -6,35 +6,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fallow.arrays import FloatArray, IntArray
-from fallow.instance import Instance
+from fallow.arrays import IntArray
 from fallow.kernels import policies
 from fallow.kernels.bounds import best_delays
-from fallow.kernels.cycles import FREE, fill, obeys
+from fallow.kernels.cycles import FREE, fill
 from fallow.kernels.indices import whittle_indices
 from fallow.limits import NEVER, Limits
-from fallow.planners.feasible import conflict, possible_problem
+from fallow.planners.feasible import conflict
 from fallow.planners.graph import count_states, graph_of
-from fallow.planners.problem import Problem, bound_at_own_scale
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem, read_only, worth_at
 
 EFFORT = 100_000
 """Delay vectors of all groups together, by default: some tenths of a second."""
-FIRST = 512
+FIRST_VECTORS = 512
 """Delay vectors that the first groups have together."""
 GROWTH = 4
 """How many times as many the next ones have."""
-MOST = 2**24
+MAX_VECTORS = 2**24
 """Delay vectors that can be held, in some 2 GB."""
 FURTHER_ARMS = 8
 """Arms not worth their price that may still join a group, for rounds in which others must rest."""
-STEP = 0.01
-"""How far from the price to start with another one is tried first."""
+FIRST_STEP = 0.01
+"""Distance from the first price to the second one that is tried."""
 MAX_PRICES = 20
+"""Prices that are tried for one set of groups."""
 MAX_SWEEPS = 400
-"""Of policy iteration at one price; what is then left to improve makes the bound looser."""
+"""Sweeps of policy iteration at one price; what is left to improve makes the bound looser."""
 PRECISION = 1e-10
-"""Of the best price's bound, where the largest mean is 1/2 or more."""
+"""Precision of the best price's bound, where the largest mean is 1/2 or more."""
 
 
 class Refinement(NamedTuple):
@@ -57,7 +56,7 @@ class Tangent(NamedTuple):
     """What the absolute values of all terms add up to; it decides how far to round up."""
 
 
-def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
+def refinements(problem: Problem, effort: int) -> Iterator[Refinement]:
     """Yield bounds from larger and larger groups of arms, none below any policy's long-run average.
 
     Let g be a group of arms, p a price, and G_g(p) the optimal gain of these arms together with an
@@ -69,34 +68,32 @@ def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
 
         optimum <= p + sum_g (G_g(p) - p) + sum over all other arms of their surplus.
 
-    In place of G_g(p) stands max_s (TV - V)(s), which is not below it, whatever values V policy
+    For G_g(p) the code uses max_s (TV - V)(s), which is not below it, whatever values V policy
     iteration has come to. The right side is convex in p. Its slope is one less the pulls a round of
     the groups' best cycles and of the other arms, so that a few tangents lead to the best price.
 
-    Groups are dealt anew at the best price so far: of the arms by decreasing surplus, a group takes
-    all that it has delay vectors for, the next one those of the rest, and so on. There are `FIRST`
-    delay vectors for all groups, then `GROWTH` times as many, while `effort` is enough for all that
-    were ever dealt, and there is memory. So more effort only adds bounds.
+    Groups are dealt again at the best price so far: of the arms by decreasing surplus, a group
+    takes all that it has delay vectors for, the next one those of the rest, and so on. There are
+    `FIRST_VECTORS` for all groups, then `GROWTH` times as many, while `effort` is enough for all
+    that were ever dealt, and there is memory. So more effort only adds bounds.
 
     With rules, a group obeys those among its own arms, and a single arm its waits; the surplus of
     one that must be pulled may be below 0.
     """
-    if effort < FIRST:
+    if effort < FIRST_VECTORS:
         return
-    problem = possible_problem(instance)
-    price = relaxed(instance).price
-    delays = problem.delays
+    price = problem.price
     dealt: list[list[int]] = []
-    room = FIRST
-    while room <= min(effort, MOST):
-        before, dealt = dealt, _dealt(problem, delays, price, room)
+    room = FIRST_VECTORS
+    while room <= min(effort, MAX_VECTORS):
+        before, dealt = dealt, _dealt(problem, price, room)
         if dealt and dealt != before:
-            groups = [Group(problem, delays, arms, price) for arms in dealt]
+            groups = [Group(problem, arms, price) for arms in dealt]
             if any(group.is_stuck for group in groups):
-                raise conflict(instance)
+                raise conflict(problem.instance)
             least = _least_bound(problem, groups, price)
             price = least.price
-            bound = bound_at_own_scale(instance, least.bound, least.size)
+            bound = problem.own_bound(least.bound, least.size)
             yield Refinement(bound, _filled(problem, groups[0].cycle))
         effort -= room
         room *= GROWTH
@@ -105,20 +102,19 @@ def refinements(instance: Instance, effort: int) -> Iterator[Refinement]:
 def _filled(problem: Problem, cycle: IntArray) -> IntArray | None:
     """Return a cycle with its free rounds filled, arms as those of the instance."""
     filled = fill(problem.means, problem.limits, cycle)
-    fits = not problem.limits.bind or (FREE not in filled and obeys(problem.limits, filled))
-    return problem.arms[filled] if fits else None
+    return problem.arms[filled] if problem.permits(filled) else None
 
 
 class Group:
     """Some arms and an idle one, planned together at one price of a pull after the other."""
 
-    def __init__(self, problem: Problem, delays: IntArray, arms: list[int], price: float) -> None:
+    def __init__(self, problem: Problem, arms: list[int], price: float) -> None:
         self.arms = arms
-        waits = np.append(delays[arms], 0)
-        width = waits.max() + 1
+        delays = np.append(problem.delays[arms], 0)
+        width = delays.max() + 1
         idle = np.full((1, width), price)
-        rewards = _frozen(np.concatenate((problem.means[arms, :width], idle)))
-        self._graph = graph_of(rewards, waits, _with_idle(problem.limits, arms))
+        rewards = read_only(np.concatenate((problem.means[arms, :width], idle)))
+        self._graph = graph_of(rewards, delays, _with_idle(problem.limits, arms))
         self._policy = policies.index_policy(self._graph, whittle_indices(rewards))
         self._scores = np.zeros((len(self._graph.delays), 2))
 
@@ -131,7 +127,7 @@ class Group:
         """Return a bound on the gain when idling pays the price, and the size of its terms."""
         rewards = self._graph.means.copy()
         rewards[-1] = price
-        self._graph = self._graph._replace(means=_frozen(rewards))
+        self._graph = self._graph._replace(means=read_only(rewards))
         policies.reprice(self._graph, self._policy)
         for _ in range(MAX_SWEEPS):
             policies.evaluate(self._policy, self._scores)
@@ -148,11 +144,6 @@ class Group:
         return cycle
 
 
-def _frozen(table: FloatArray) -> FloatArray:
-    table.setflags(write=False)  # kernels are compiled for such tables
-    return table
-
-
 def _with_idle(limits: Limits, arms: list[int]) -> Limits:
     """Return the limits of some arms and, last, of an idle one, which has none."""
     some = limits.of(np.array(arms))
@@ -163,29 +154,28 @@ def _with_idle(limits: Limits, arms: list[int]) -> Limits:
     )
 
 
-def _dealt(problem: Problem, delays: IntArray, price: float, room: int) -> list[list[int]]:
-    """Return groups of two arms or more that together have at most so many delay vectors."""
-    means = problem.means
-    worth = ((means - price) / np.arange(1, means.shape[1] + 1)).max(axis=1)
+def _dealt(problem: Problem, price: float, room: int) -> list[list[int]]:
+    """Return groups of two arms or more that together have at most `room` delay vectors."""
+    worth = worth_at(problem.means, price)
     by_worth = np.argsort(-worth, kind="stable")
     left = by_worth[: (worth > 0).sum() + FURTHER_ARMS].tolist()
     groups: list[list[int]] = []
     while left and worth[left[0]] > 0:
         group: list[int] = []
         for arm in left:
-            if _vectors(problem, delays, [*group, arm]) <= room:
+            if _vectors(problem, [*group, arm]) <= room:
                 group.append(arm)
         if len(group) < 2:
             break
         groups.append(group)
-        room -= _vectors(problem, delays, group)
+        room -= _vectors(problem, group)
         left = [arm for arm in left if arm not in group]
     return groups
 
 
-def _vectors(problem: Problem, delays: IntArray, arms: list[int]) -> int:
+def _vectors(problem: Problem, arms: list[int]) -> int:
     """Return the number of delay vectors of some arms and an idle one."""
-    return count_states(np.append(delays[arms], 0), _with_idle(problem.limits, arms))
+    return count_states(np.append(problem.delays[arms], 0), _with_idle(problem.limits, arms))
 
 
 def _least_bound(problem: Problem, groups: list[Group], price: float) -> Tangent:
@@ -197,7 +187,7 @@ def _least_bound(problem: Problem, groups: list[Group], price: float) -> Tangent
     below: Tangent | None = None
     above: Tangent | None = None
     least = tangent = _tangent(problem, groups, price)
-    step = STEP
+    step = FIRST_STEP
     for _ in range(MAX_PRICES):
         if abs(tangent.slope) < PRECISION:
             break
@@ -213,7 +203,7 @@ def _least_bound(problem: Problem, groups: list[Group], price: float) -> Tangent
             if below.bound + below.slope * (price - below.price) > least.bound - PRECISION:
                 break
         tangent = _tangent(problem, groups, price)
-        least = min(least, tangent, key=lambda found: found.bound)
+        least = min(least, tangent, key=lambda candidate: candidate.bound)
     return least
 
 

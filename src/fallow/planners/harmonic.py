@@ -1,19 +1,17 @@
 """Harmonic schedules: each arm has a fixed period q 2^j, so that all fit side by side."""
 
 import math
-from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.instance import Instance
-from fallow.kernels.cycles import FREE, cycle_rewards, fill, obeys
+from fallow.kernels.cycles import FREE, cycle_rewards, fill
 from fallow.kernels.knapsack import best_choices
-from fallow.limits import Limits
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem
 
 MAX_SCHEDULES = 16
 """Shortest periods q for which a schedule is built, the most promising ones."""
@@ -34,27 +32,29 @@ def harmonic(instance: Instance) -> Plan:
     >>> harmonic(Instance.blocking([1, 0.9, 0.8], delays=[1, 3, 3])).cycle
     (0, 1, 0, 2)
     """
-    arms, means, limits = possible_problem(instance)
-    order = np.argsort(-means[:, -1], kind="stable")
-    ranked, limits = means[order], limits.of(order)
-    price = relaxed(instance).price
-    shortest_periods = range(1, min(ranked.shape) + 1)
-    by_promise = sorted(shortest_periods, key=lambda shortest: -_promise(ranked, shortest, price))
-    knapsack = 2 * ranked.size * len(_periods(1, ranked.shape[1]))
-    promising = by_promise[: min(MAX_SCHEDULES, MAX_WORK // knapsack)]
-    schedules = (_best_schedule(ranked, limits, shortest) for shortest in promising)
-    rankings = (_best_at(ranked, arms) for arms in shortest_periods)
-    cycles: Iterable[IntArray] = chain(schedules, rankings)
-    if limits.bind:
-        cycles = (cycle for cycle in cycles if FREE not in cycle and obeys(limits, cycle))
+    return harmonic_plan(possible_problem(instance))
+
+
+def harmonic_plan(problem: Problem) -> Plan:
+    """Return the plan of `harmonic`."""
+    ranked = problem.ranked
+    means = ranked.means
+    shortest_periods = range(1, min(means.shape) + 1)
+    by_promise = sorted(
+        shortest_periods, key=lambda shortest: -_promise(means, shortest, problem.price)
+    )
+    knapsack_work = 2 * means.size * len(_periods(1, means.shape[1]))
+    promising = by_promise[: min(MAX_SCHEDULES, MAX_WORK // knapsack_work)]
+    schedules = (_best_schedule(ranked, shortest) for shortest in promising)
+    rankings = (_best_at(means, period) for period in shortest_periods)
     best = max(
-        cycles,
-        key=lambda cycle: math.fsum(cycle_rewards(ranked, cycle)) / len(cycle),
+        filter(ranked.permits, chain(schedules, rankings)),
+        key=lambda cycle: math.fsum(cycle_rewards(means, cycle)) / len(cycle),
         default=None,
     )
     if best is None:
         raise StuckError("harmonic")
-    return certify(instance, arms[order[best]], "harmonic")
+    return certify(problem, ranked.arms[best], "harmonic")
 
 
 def _best_at(means: FloatArray, period: int) -> IntArray:
@@ -76,16 +76,14 @@ def _promise(means: FloatArray, shortest: int, price: float) -> float:
     return float(np.maximum(surplus.max(axis=1), 0).sum())
 
 
-def _best_schedule(means: FloatArray, limits: Limits, shortest: int) -> IntArray:
+def _best_schedule(problem: Problem, shortest: int) -> IntArray:
     """Return the best cycle with periods shortest, 2 shortest, ..., free rounds filled."""
+    means = problem.means
     width = means.shape[1]
     periods = _periods(shortest, width)
     length = int(periods[-1])
     per_round = means[:, np.minimum(periods, width) - 1] / periods
-    # A choice below 0 is never taken.
-    too_often = periods < limits.shortest[:, np.newaxis]
-    too_seldom = periods > limits.longest[:, np.newaxis]
-    per_round[too_often | too_seldom] = -1
+    per_round[problem.forbids(periods)] = -1  # a choice below 0 is never taken
     choices = best_choices(per_round, length // periods, capacity=length)
     cycle = np.full(length, FREE)
     # Shorter periods first: the free rounds then always hold a whole residue class.
@@ -93,4 +91,4 @@ def _best_schedule(means: FloatArray, limits: Limits, shortest: int) -> IntArray
         if choices[arm] >= 0:
             first_free = int(np.argmax(cycle == FREE))
             cycle[first_free :: periods[choices[arm]]] = arm
-    return fill(means, limits, cycle)
+    return fill(means, problem.limits, cycle)

@@ -7,9 +7,10 @@ from fallow.errors import InputError
 from fallow.instance import Instance
 from fallow.kernels.cycles import local_search
 from fallow.planners.cycle import Plan, certify, gain
-from fallow.planners.problem import problem_of
+from fallow.planners.problem import Problem, problem_of
 
 MAX_MOVES = 10_000_000
+"""Changes that a search looks at, unless asked otherwise."""
 
 
 def improve(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
@@ -30,21 +31,21 @@ def improve(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
         raise InputError(
             "plan", "must be for this instance", f"a gain of {plan.gain} where it earns {earned}"
         )
-    return search_from(instance, plan, checks.whole_number("max_moves", max_moves, minimum=0))
+    max_moves = checks.whole_number("max_moves", max_moves, minimum=0)
+    return improved_plan(problem_of(instance), plan, max_moves)
 
 
-def search_from(instance: Instance, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
-    """Do as `improve` does with a plan that is known to be for the instance."""
-    arms, means, limits = problem_of(instance)
-    place = np.full(instance.arms, -1)
-    place[arms] = np.arange(len(arms))
-    improved = plan
+def improved_plan(problem: Problem, plan: Plan, max_moves: int = MAX_MOVES) -> Plan:
+    """Do as `improve` does with a plan that is known to be for the problem."""
+    numbers = np.full(problem.instance.arms, -1)
+    numbers[problem.arms] = np.arange(len(problem.arms))
+    best = plan
     while True:
-        found = local_search(means, limits, place[list(improved.cycle)], max_moves)
-        cycle = tuple(arms[found].tolist())
-        if cycle != improved.cycle:
+        changed = local_search(problem.means, problem.limits, numbers[list(best.cycle)], max_moves)
+        cycle = tuple(problem.arms[changed].tolist())
+        if cycle != best.cycle:
             method = f"{plan.method}, improved"
-            improved = certify(instance, np.array(cycle), method, plan.upper_bound)
-        if len(improved.cycle) == len(cycle):
-            return improved
+            best = certify(problem, np.array(cycle), method, plan.upper_bound)
+        if len(best.cycle) == len(cycle):
+            return best
         # The cycle is a shorter one several times over, which has changes of its own.

@@ -1,7 +1,7 @@
 """Periodic maintenance scheduling (PMSP), decided through the optimum (paper, Theorem 1).
 
 Machine i must be serviced exactly every l_i rounds, one machine a round. A schedule is a sequence,
-repeated for ever, of machines numbered from 1; 0 is a round without service.
+repeated without end, of machines numbered from 1; 0 is a round without service.
 """
 
 from collections.abc import Sequence

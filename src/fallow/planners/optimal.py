@@ -11,18 +11,20 @@ from fallow.kernels import policies
 from fallow.kernels.indices import whittle_indices
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import conflict, possible_problem
-from fallow.planners.graph import count_states, graph_of
-from fallow.planners.problem import Problem, bound_at_own_scale, problem_of
+from fallow.planners.graph import graph_of
+from fallow.planners.problem import Problem
 
 log = logging.getLogger(__name__)
 
+MAX_DELAY_VECTORS = 20_000_000
+"""Delay vectors that are taken on, unless asked otherwise."""
 MAX_MEMORY = 2**32
 """Most bytes that the delay vectors may take."""
 MAX_STALE_SWEEPS = 5000
 """Sweeps without a better gain after which only rounding can be left to improve."""
 
 
-def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
+def optimal(instance: Instance, max_states: int = MAX_DELAY_VECTORS) -> Plan:
     """Return a cycle that no policy beats, with the proof on the plan.
 
     The problem is NP-hard (paper, Theorem 1): the cost grows with the number of reachable delay
@@ -48,15 +50,18 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     True
     """
     max_states = checks.whole_number("max_states", max_states, minimum=0)
-    problem = possible_problem(instance)
-    delays = problem.delays
-    needed = count_states(delays, problem.limits)
-    if _memory(needed, problem) > MAX_MEMORY:
+    return optimal_plan(possible_problem(instance), max_states)
+
+
+def optimal_plan(problem: Problem, max_states: int = MAX_DELAY_VECTORS) -> Plan:
+    """Return the plan of `optimal`."""
+    needed = problem.states
+    if _memory(problem) > MAX_MEMORY:
         raise InputError(
             "instance",
             f"must have delay vectors that take at most {MAX_MEMORY:,} bytes",
-            f"{checks.count(needed)} of {instance.arms:,} arms; plan without the optimum instead, "
-            "with max_states=0",
+            f"{checks.count(needed)} of {problem.instance.arms:,} arms; plan without the optimum "
+            "instead, with max_states=0",
         )
     if needed > max_states:
         raise InputError(
@@ -65,10 +70,10 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
             "reached",
             f"{checks.count(max_states)}; plan without the optimum instead, with max_states=0",
         )
-    graph = graph_of(problem.means, delays, problem.limits)
+    graph = graph_of(problem.means, problem.delays, problem.limits)
     count = len(graph.delays)
     if count == 0:
-        raise conflict(instance)
+        raise conflict(problem.instance)
     policy = policies.index_policy(graph, whittle_indices(graph.means))
     scores = np.zeros((count, 2))  # the gain and the relative value of each state
     best, stale = -np.inf, 0
@@ -82,8 +87,7 @@ def optimal(instance: Instance, max_states: int = 20_000_000) -> Plan:
     cycle = policies.best_cycle(policy, scores)
     bound = policies.largest_rise(graph, scores)
     size = bound + 2 * max(scores[:, 1].max(), -scores[:, 1].min())
-    proved = bound_at_own_scale(instance, bound, size)
-    return certify(instance, problem.arms[cycle], "optimal", proved)
+    return certify(problem, problem.arms[cycle], "optimal", problem.own_bound(bound, size))
 
 
 def reachable_states(instance: Instance) -> int:
@@ -99,8 +103,7 @@ def reachable_states(instance: Instance) -> int:
     >>> reachable_states(Instance.blocking([1] * 10, delays=[8] * 10))
     10473760
     """
-    problem = possible_problem(instance)
-    return count_states(problem.delays, problem.limits)
+    return possible_problem(instance).states
 
 
 def within_reach(instance: Instance, max_states: int) -> bool:
@@ -111,10 +114,14 @@ def within_reach(instance: Instance, max_states: int) -> bool:
     >>> within_reach(Instance.blocking([1] * 10, delays=[8] * 10), max_states=200_000)
     False
     """
-    states = reachable_states(instance)
-    return states <= max_states and _memory(states, problem_of(instance)) <= MAX_MEMORY
+    return can_solve(possible_problem(instance), max_states)
 
 
-def _memory(count: int, problem: Problem) -> int:
-    """Return the bytes that so many states take at most."""
-    return count * (44 + (32 if problem.limits.bind else 8) * len(problem.arms))
+def can_solve(problem: Problem, max_states: int) -> bool:
+    """Tell whether `optimal_plan` takes a problem, as `within_reach` tells for an instance."""
+    return problem.states <= max_states and _memory(problem) <= MAX_MEMORY
+
+
+def _memory(problem: Problem) -> int:
+    """Return the bytes that all states take at most."""
+    return problem.states * (44 + (32 if problem.limits.bind else 8) * len(problem.arms))

@@ -3,18 +3,18 @@
 import numpy as np
 
 from fallow.instance import Instance
-from fallow.kernels.cycles import FREE, fill, obeys
+from fallow.kernels.cycles import FREE, fill
 from fallow.kernels.periodic import place, promises
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
-from fallow.planners.relaxed import relaxed
+from fallow.planners.problem import Problem, worth_at
 
 MAX_LENGTHS = 4
 """Lengths of a cycle in which arms are placed, the most promising ones."""
 MAX_SIZE = 2**15
 """Arms times rounds of a cycle; where arms are very many, cycles are shorter."""
-LOOKS = 16
-"""Looks at each round of a cycle for each arm, on average, after which a search ends."""
+LOOKS_PER_CELL = 16
+"""Looks at a round of a cycle for an arm, on average, after which a search ends."""
 
 
 def periodic(instance: Instance) -> Plan:
@@ -35,30 +35,32 @@ def periodic(instance: Instance) -> Plan:
     >>> round(periodic(with_idle_arm).gain, 12) == round(1 / 4 + 1 / 6 + 1 / 6, 12)
     True
     """
-    arms, means, limits = possible_problem(instance)
-    order = np.argsort(-means[:, -1], kind="stable")
-    means, limits = means[order], limits.of(order)
-    width = means.shape[1]
-    price = max(relaxed(instance).price, 0.0) / 2
-    worth = ((means - price) / np.arange(1, width + 1)).max(axis=1)
+    return periodic_plan(possible_problem(instance))
+
+
+def periodic_plan(problem: Problem) -> Plan:
+    """Return the plan of `periodic`."""
+    ranked = problem.ranked
+    width = ranked.means.shape[1]
+    price = max(problem.price, 0.0) / 2
+    worth = worth_at(ranked.means, price)
     # More arms than the longest period has rounds would not find room.
     useful = np.argsort(-worth, kind="stable")[: min((worth > 0).sum(), width)]
+    candidates = ranked.of(useful)
     periods = np.arange(1, min(16 * width, MAX_SIZE // max(len(useful), 1)) + 1)
-    values = (np.take(means[useful], np.minimum(periods, width) - 1, axis=1) - price) / periods
-    # A period that is worth less than nothing is never taken.
-    too_often = periods < limits.shortest[useful, np.newaxis]
-    too_seldom = periods > limits.longest[useful, np.newaxis]
-    values[too_often | too_seldom] = -1
+    earned = np.take(candidates.means, np.minimum(periods, width) - 1, axis=1)
+    values = (earned - price) / periods
+    values[candidates.forbids(periods)] = -1  # a period that is worth less than 0 is never taken
     promised = promises(values)
     best, best_total = np.array([FREE]), 0.0
     for length in periods[np.argsort(-promised, kind="stable")][:MAX_LENGTHS].tolist():
         if promised[length - 1] > best_total:
-            cycle, total = place(values, length, LOOKS * len(useful) * length)
+            cycle, total = place(values, length, LOOKS_PER_CELL * len(useful) * length)
             if total > best_total:
                 best, best_total = cycle, total
     placed = best != FREE
     best[placed] = useful[best[placed]]
-    filled = fill(means, limits, best)
-    if limits.bind and (FREE in filled or not obeys(limits, filled)):
+    filled = fill(ranked.means, ranked.limits, best)
+    if not ranked.permits(filled):
         raise StuckError("periodic")
-    return certify(instance, arms[order[filled]], "periodic")
+    return certify(problem, ranked.arms[filled], "periodic")

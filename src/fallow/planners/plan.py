@@ -1,26 +1,39 @@
-"""The default planner: exact where that fits, else the best of the heuristics, improved."""
+"""The default planner: exact where that fits, otherwise the best heuristic plan, improved."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 
-import fallow.planners
 from fallow import checks
 from fallow.instance import Instance
-from fallow.planners.beam import WIDTH, beam
+from fallow.planners.beam import WIDTH, beam_plan
 from fallow.planners.cycle import Plan, certify
-from fallow.planners.feasible import StuckError, any_cycle, conflict
+from fallow.planners.feasible import StuckError, any_cycle, conflict, possible_problem
 from fallow.planners.groups import EFFORT, refinements
-from fallow.planners.local_search import MAX_MOVES, search_from
-from fallow.planners.optimal import optimal, within_reach
-from fallow.planners.relaxed import relaxed
+from fallow.planners.harmonic import harmonic_plan
+from fallow.planners.index_policies import greedy_plan, whittle_plan
+from fallow.planners.local_search import MAX_MOVES, improved_plan
+from fallow.planners.optimal import can_solve, optimal_plan
+from fallow.planners.periodic import periodic_plan
+from fallow.planners.problem import Problem
+from fallow.planners.ranking import ghost_plan
 
 MAX_STATES = 200_000
 """Size up to which the exact optimum takes under a second, for delays up to some dozens."""
 BEAM_ROUNDS = 16
 """Times the longest delay for which the effort is to last a wider beam search."""
 PROVED = 1 - 1e-9
-"""Certificate of a plan that leaves nothing to look for."""
+"""Certificate from which on a plan counts as proved optimal."""
+HEURISTIC_PLANS: Sequence[Callable[[Problem], Plan]] = (
+    ghost_plan,
+    greedy_plan,
+    whittle_plan,
+    harmonic_plan,
+    periodic_plan,
+    beam_plan,
+)
+"""The planners of `fallow.planners.HEURISTICS`, in the same order, as functions of a problem."""
 
 
 def optimum_or_bound(instance: Instance) -> float:
@@ -31,9 +44,8 @@ def optimum_or_bound(instance: Instance) -> float:
     >>> optimum_or_bound(Instance.blocking([1, 0.5], delays=[1, 1]))
     0.75
     """
-    if within_reach(instance, MAX_STATES):
-        return optimal(instance).gain
-    return relaxed(instance).bound
+    problem = possible_problem(instance)
+    return optimal_plan(problem).gain if can_solve(problem, MAX_STATES) else problem.bound
 
 
 def plan(instance: Instance, max_states: int = MAX_STATES, effort: int = EFFORT) -> Plan:
@@ -61,49 +73,53 @@ def plan(instance: Instance, max_states: int = MAX_STATES, effort: int = EFFORT)
     """
     max_states = checks.whole_number("max_states", max_states, minimum=0)
     effort = checks.whole_number("effort", effort, minimum=0)
-    if within_reach(instance, max_states):
-        return optimal(instance, max_states)
-    found = list(_found_by_heuristics(instance)) or [_any_plan(instance)]
-    best = max((search_from(instance, each) for each in found), key=_gain)
-    return _refined(instance, best, effort)
+    return best_plan(possible_problem(instance), max_states, effort)
 
 
-def _found_by_heuristics(instance: Instance) -> Iterator[Plan]:
-    for heuristic in fallow.planners.HEURISTICS.values():  # of the package, which imports this file
+def best_plan(problem: Problem, max_states: int = MAX_STATES, effort: int = EFFORT) -> Plan:
+    """Return the plan of `plan`."""
+    if can_solve(problem, max_states):
+        return optimal_plan(problem, max_states)
+    candidates = list(_heuristic_plans(problem)) or [_any_plan(problem)]
+    best = max((improved_plan(problem, plan) for plan in candidates), key=_gain)
+    return _refined(problem, best, effort)
+
+
+def _heuristic_plans(problem: Problem) -> Iterator[Plan]:
+    for heuristic in HEURISTIC_PLANS:
         with suppress(StuckError):
-            yield heuristic(instance)
+            yield heuristic(problem)
 
 
-def _any_plan(instance: Instance) -> Plan:
+def _any_plan(problem: Problem) -> Plan:
     """Return a plan of which all that is known is that it obeys the rules."""
-    cycle = any_cycle(instance)
+    cycle = any_cycle(problem)
     if cycle is None:
         raise StuckError("plan")
     if not cycle.size:
-        raise conflict(instance)
-    return certify(instance, cycle, "any")
+        raise conflict(problem.instance)
+    return certify(problem, cycle, "any")
 
 
-def _refined(instance: Instance, best: Plan, effort: int) -> Plan:
+def _refined(problem: Problem, best: Plan, effort: int) -> Plan:
     """Return a plan at least as good with a certificate at least as good."""
     if best.certificate >= PROVED:
         return best
     proved = best.upper_bound
-    for bound, cycle in refinements(instance, effort):
+    for bound, cycle in refinements(problem, effort):
         if cycle is not None:
-            found = search_from(instance, certify(instance, cycle, "group"), MAX_MOVES // 10)
-            best = max(best, found, key=_gain)
+            group = improved_plan(problem, certify(problem, cycle, "group"), MAX_MOVES // 10)
+            best = max(best, group, key=_gain)
         proved = min(proved, bound)
         best = replace(best, upper_bound=proved)
         if best.certificate >= PROVED:
             return best
-    width = effort // (BEAM_ROUNDS * (instance.max_delay + 1))
+    width = effort // (BEAM_ROUNDS * (problem.instance.max_delay + 1))
     if width > WIDTH:
         with suppress(StuckError):
-            wider = search_from(instance, beam(instance, width))
+            wider = improved_plan(problem, beam_plan(problem, width))
             best = replace(max(best, wider, key=_gain), upper_bound=proved)
     return best
 
 
-def _gain(candidate: Plan) -> float:
-    return candidate.gain
+_gain = attrgetter("gain")

@@ -7,9 +7,9 @@ import numpy as np
 from fallow.arrays import FloatArray
 from fallow.errors import InputError
 from fallow.instance import Instance, check_instance
-from fallow.kernels.cycles import obeys
 from fallow.planners.cycle import Plan, certify
 from fallow.planners.feasible import StuckError, possible_problem
+from fallow.planners.problem import Problem
 
 
 class Guarantee(NamedTuple):
@@ -29,12 +29,16 @@ def ranking_gains(instance: Instance) -> FloatArray:
     >>> ranking_gains(Instance.b2dep([1, 0.8, 0.4], delays=[2, 2, 2], decay=[0.5, 0.5]))
     array([0.5       , 0.45      , 0.73333333])
     """
-    ranked = _ranked_means(instance)
+    return _ranking_gains(_ranked_means(instance))
+
+
+def _ranking_gains(ranked: FloatArray) -> FloatArray:
+    """Return g(1), ..., g(k) for means by decreasing baseline."""
+    arms, width = ranked.shape
     rested = ranked[:, -1]
-    width = instance.max_delay + 1
-    tired_gains = [ranked[:m, m - 1].mean() for m in range(1, min(instance.arms + 1, width))]
+    tired_gains = [ranked[:m, m - 1].mean() for m in range(1, min(arms + 1, width))]
     # Sums of differences to the best arm do not drift where many arms are equal.
-    losses = np.cumsum(rested[0] - rested) / np.arange(1, instance.arms + 1)
+    losses = np.cumsum(rested[0] - rested) / np.arange(1, arms + 1)
     return np.append(tired_gains, (rested[0] - losses)[len(tired_gains) :])
 
 
@@ -72,21 +76,19 @@ def ghost(instance: Instance) -> Plan:
     >>> ghost(Instance.blocking([1, 0.5, 0.1], delays=[1, 1, 1])).cycle
     (0, 1)
     """
-    check_instance(instance)
-    if instance.rules:
-        return _obedient_ghost(instance)
-    gains = ranking_gains(instance)
-    best = int(np.argmax(gains >= gains.max() * (1 - 1e-12))) + 1
-    return certify(instance, instance.order[:best], "ghost")
+    return ghost_plan(possible_problem(instance))
 
 
-def _obedient_ghost(instance: Instance) -> Plan:
-    arms, means, limits = possible_problem(instance)
-    order = np.argsort(-means[:, -1], kind="stable")
-    gains = ranking_gains(Instance(instance.means[arms]))
-    for best in np.argsort(-gains, kind="stable"):
-        if obeys(limits, order[: best + 1]):
-            return certify(instance, arms[order[: best + 1]], "ghost")
+def ghost_plan(problem: Problem) -> Plan:
+    """Return the plan of `ghost`."""
+    ranked = problem.ranked
+    gains = _ranking_gains(problem.instance.means[ranked.arms])
+    if not problem.limits.bind:
+        best = int(np.argmax(gains >= gains.max() * (1 - 1e-12))) + 1
+        return certify(problem, ranked.arms[:best], "ghost")
+    for best in np.argsort(-gains, kind="stable") + 1:
+        if ranked.permits(np.arange(best)):
+            return certify(problem, ranked.arms[:best], "ghost")
     raise StuckError("ghost")
 
 
