@@ -82,6 +82,22 @@ def test_the_paper_map_points_to_code_and_evidence(
     assert claim in {"", *(each.name for each in CLAIMS)}
 
 
+def test_every_theorem_names_a_test_or_claim_that_exists() -> None:
+    page = (ROOT / "docs" / "explanation" / "theorems.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\d+)\]\(#.*?\) \|.*\| (.*?) \|$", page, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, len(rows) + 1))
+    headings = re.findall(r"^### (\d+)\. ", page, re.MULTILINE)
+    assert headings == [number for number, _ in rows]
+    for _, evidence in rows:
+        files = re.findall(r"`(test_\w+\.py)(?:::(\w+))?`", evidence)
+        claims = re.findall(r"claim `([\w-]+)`", evidence)
+        assert files or claims
+        assert set(claims) <= {each.name for each in CLAIMS}
+        for file, test in files:
+            text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+            assert not test or f"\ndef {test}(" in text
+
+
 def test_every_claim_has_its_row() -> None:
     assert {claim for *_, claim in ROWS} - {""} == {claim.name for claim in CLAIMS}
 

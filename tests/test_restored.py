@@ -86,6 +86,12 @@ CASES: list[tuple[str, str, Any, str]] = [
     ("low-switch", "stage", 0, "stage must be a whole number from 1 to"),
     ("low-switch", "_averages", [0.5] * 9, "_averages must be a whole number from 0 to 3, got 9"),
     ("anytime-low-switch", "stage", 65, "stage must be a whole number from 1 to 64, got 65"),
+    (
+        "anytime-low-switch",
+        "rewards.counts",
+        [2**62] * 4,
+        r"counts\[0\] must be a whole number from",
+    ),
     ("anytime-low-switch", "stage", 60, r"rewards\.counts\[\d\] must be a whole number from"),
     ("rotation", "_cells._last", [-HUGE, 0, 0, 0], r"_last\[0\] must be .* from -3 to "),
     ("rotation", "_cells._last", [-1, 0, 0, 0], "first_counts must be at most 1 and those"),

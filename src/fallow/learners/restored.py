@@ -13,6 +13,8 @@ from fallow import checks
 from fallow.errors import InputError
 from fallow.protocol import Block
 
+MOST_ROUNDS = 2**52
+"""No run is longer, so no count is larger; twice as many pulls still fit into a block."""
 SLACK = 1e-6
 """Share by which a sum of rewards may miss its limits for rounding."""
 
@@ -63,9 +65,9 @@ def rewards(
 ) -> None:
     """Check counts, in a list of integers or an array, and sums of so many rewards."""
     if isinstance(counts, list):
-        whole_numbers(f"{field}{counted_as}", counts, shape[0], least=0)
+        whole_numbers(f"{field}{counted_as}", counts, shape[0], least=0, most=MOST_ROUNDS)
     else:
-        numbers(f"{field}{counted_as}", counts, shape, least=0, most=checks.LARGEST)
+        numbers(f"{field}{counted_as}", counts, shape, least=0, most=MOST_ROUNDS)
         if whole and (counts != np.floor(counts)).any():
             raise InputError(f"{field}{counted_as}", "must be whole", checks.short(counts))
     counted = np.asarray(counts, np.float64)
