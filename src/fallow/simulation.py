@@ -139,20 +139,20 @@ def play(
 
 def _asked(
     learner: Learner, arms: int, horizon: int, recorder: Recorder
-) -> Iterator[tuple[Block, Block, int]]:
-    """Yield each block as it was asked for, as it was checked, and how many of its pulls fit.
+) -> Iterator[tuple[Block, tuple[int, ...], int, int]]:
+    """Yield each block as it was asked for, its arms and plays, and the pulls until the horizon.
 
-    The block is recorded. The last one is cut at the horizon.
+    The pulls are recorded. They are fewer than the block has where the horizon cuts it.
     """
     left = horizon
     while left:
         asked = learner.ask()
-        block = checked_block(asked, arms)
-        pulls = len(block.arms) * block.plays
+        cycle, plays = checked_block(asked, arms)
+        pulls = len(cycle) * plays
         if pulls > left:
             pulls = left
-        recorder.append(block.arms, pulls)
-        yield asked, block, pulls
+        recorder.append(cycle, pulls)
+        yield asked, cycle, plays, pulls
         left -= pulls
 
 
@@ -165,7 +165,7 @@ def _play_blocks(
     rested = len(means[0])
     last = [-rested] * len(means)
     now = 0
-    for asked, (arms, plays), pulls in _asked(learner, len(means), horizon, recorder):
+    for asked, arms, plays, pulls in _asked(learner, len(means), horizon, recorder):
         length = len(arms)
         if pulls < length * plays:
             return  # the outcome of a block that the horizon cuts is not reported
@@ -200,7 +200,7 @@ def _play_rounds(
     rested = len(means[0])
     last = [-rested] * len(means)
     now = 0
-    for asked, (arms, plays), pulls in _asked(learner, len(means), horizon, recorder):
+    for asked, arms, plays, pulls in _asked(learner, len(means), horizon, recorder):
         length = len(arms)
         first, rest = [0.0] * length, [0.0] * length
         for pull in range(pulls):
