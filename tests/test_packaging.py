@@ -40,10 +40,11 @@ def test_the_version_is_the_projects() -> None:
 def test_importing_the_package_imports_nothing_and_installs_no_signal_handler() -> None:
     code = """
 import signal, sys
-before = set(sys.modules), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 import fallow
 after = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-print(sorted(set(sys.modules) - before[0]), before[1:] == after)
+ours = [name for name in sys.modules if name.startswith(("fallow", "numpy", "importlib.metadata"))]
+print(ours, before == after)
 """
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ended.stdout == "['fallow'] True\n"
