@@ -63,7 +63,7 @@ def test_of_many_that_make_the_file_at_once_one_has_it(tmp_path: Path) -> None:
             return None
 
     with ThreadPoolExecutor(8) as pool:
-        for number in range(20):
+        for number in range(6):
             (store,) = filter(None, pool.map(opened, [tmp_path / f"{number}.db"] * 8))
             assert store.create("morning", "{}")[0].head == 0
             store.close()
