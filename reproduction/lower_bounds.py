@@ -43,7 +43,7 @@ def equal_and_tilted(gap: float) -> EqualAndTilted:
 
 
 def hidden_gap(arms: int, horizon: int) -> float:
-    """Return the gap at which the bound on regret for so many arms and rounds is largest."""
+    """Return the gap at which the bound on regret is largest."""
     return math.sqrt(arms / horizon) / 16
 
 

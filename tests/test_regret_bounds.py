@@ -20,7 +20,7 @@ INSTANCES = [
 
 
 def anytime_bound(learner: AnytimeLowSwitch, rounds: int) -> float:
-    """Return the bound on the regret of AnytimeLowSwitch after so many rounds."""
+    """Return the bound on the regret of AnytimeLowSwitch after some rounds."""
     arms, first = learner.arms, learner.first_stage
     stages = 1 + math.log2(rounds / first)
     switches = (arms - 1) * (2 + math.log2(rounds / first))

@@ -49,7 +49,7 @@ def test_there_are_few_stages_and_each_has_a_third_of_what_was_played(log_horizo
 
 @given(st.lists(st.integers(1, 2000), min_size=2, max_size=14))
 def test_sums_over_the_stages_in_which_policies_leave(sizes: list[int]) -> None:
-    """The active sets shrink from k; whoever is active in the end but for r* leaves there."""
+    """The active sets shrink from k; all but r* leave in the last stage at the latest."""
     active = [max(sizes), *sorted(sizes, reverse=True)]
     arms, stages = active[0], len(active)
     leaving = [before - after for before, after in pairwise([*active, 1])]
