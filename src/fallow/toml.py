@@ -243,7 +243,7 @@ def _line(text: str, path: tuple[Key, ...]) -> int | None:
         """Tell whether the key is in the shortest part of at least `count` lines that is TOML."""
         for stop in range(count, len(lines)):
             is_listed = lines[stop - 1].endswith(",") and "#" not in lines[stop - 1]
-            if not is_listed:  # within a list there is no end of a statement
+            if not is_listed:  # within a list a statement cannot end
                 with suppress(tomllib.TOMLDecodeError):
                     return _holds(tomllib.loads("\n".join(lines[:stop])), path)
         return _holds(tomllib.loads(text), path)

@@ -157,8 +157,8 @@ def _look_around(cycle: IntArray, position: int, since: IntArray, until: IntArra
 def _addition(means: FloatArray, arm: int, since: int, until: int, length: int) -> float:
     """Return what a pull adds to a cycle, so many rounds from the arm's pulls before and after."""
     # The next pull of the arm had a gap of since + until rounds, which the new pull cuts in two.
-    # Without another pull in the cycle there is no such gap: `since` is then the length, or so long
-    # that the means below are all rested and two of them cancel out.
+    # An arm without another pull in the cycle has no such gap: `since` is then the length, or so
+    # long that the means below are all rested and two of them cancel out.
     addition = _mean(means, arm, since)
     if since < length:
         addition += _mean(means, arm, until) - _mean(means, arm, since + until)

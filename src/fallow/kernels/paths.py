@@ -21,7 +21,7 @@ def _most_urgent(limits: Limits, waited: IntArray) -> int:
     pulled, and -1 if too many arms are due for all to be pulled in time.
     """
     # Let w(s) be the number of arms with a slack of at most s. They must be pulled in the s + 1
-    # rounds from now on, one a round. So all deadlines can be met only if w(s) <= s + 1 for all s,
+    # next rounds, one per round. So all deadlines can be met only if w(s) <= s + 1 for all s,
     # and then, as far as deadlines alone go, they can: pull the most urgent arm first. Where
     # w(s) = s + 1, these rounds are all taken, so the arm pulled now must be one of these arms; the
     # smallest such s decides. The loop ends there, so too many arms at a larger s show only in a

@@ -103,7 +103,7 @@ async def compile_ahead() -> None:
     try:
         with kernels.compiler_awaited():
             if not has_machine_code():
-                with suppress(OSError):  # there is no process, so it is compiled here
+                with suppress(OSError):  # no process could be started: compile here
                     await _run(sys.executable, "-P", "-m", __name__)
             await asyncio.get_running_loop().run_in_executor(thread, compile_decisions)
     finally:
