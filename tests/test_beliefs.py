@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fallow.arrays import FloatArray
-from fallow.beliefs import Beliefs
+from fallow.beliefs import Beliefs, Prior
 from fallow.kernels.rows import Lanes, Levels, Posterior, believe, upper_quantiles, weigh
 
 VALUES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
@@ -210,3 +210,13 @@ def test_a_quantile_is_exceeded_with_its_chance() -> None:
             posterior, np.ones((1, 1)), LEVELS, nothing, nothing, np.array([[chance]])
         )
         assert found[0, 0] == pytest.approx(expected)
+
+
+def test_a_prior_is_used_where_it_is_given() -> None:
+    none = np.zeros((1, 1))
+    zero_unless_lucky = Beliefs(1, 1, Prior(zero_probability=0.7, low_probability=0.2))
+    usual = Beliefs(1, 1)
+    assert zero_unless_lucky.upper_quantiles(none, none, none + 0.4) == 0  # 0.3 are above
+    assert usual.upper_quantiles(none, none, none + 0.4) > 0
+    bold = Beliefs(1, 1, Prior(optimism=20.0))
+    assert bold.indices(none, none, rounds=100) > usual.indices(none, none, rounds=100)

@@ -6,8 +6,10 @@ from test_log_fit import noise_free
 
 from benchmarks.log_tables import null_table, replay, strong_table
 from fallow import Instance, Log, Plan, Rules, gain, simulate
+from fallow.arrays import FloatArray
 from fallow.learners import UCB1, Follow, ThompsonSampling
-from fallow.logs import CannotSay, fit, plan_and_value, simulate_log, value
+from fallow.logs import CannotSay, fit, plan_and_value, rest_matters, simulate_log, value
+from fallow.logs.evidence import Evidence
 from fallow.logs.simulated import true_means
 
 RISING = [[0.1, 0.4, 0.8], [0.3, 0.5, 0.5], [0.0, 0.0, 0.9]]
@@ -221,4 +223,27 @@ def test_a_part_of_a_log_is_the_log_of_its_users() -> None:
     for name in ("arms", "rewards", "delays", "gaps", "windows", "propensity", "propensities"):
         np.testing.assert_array_equal(getattr(part, name), getattr(log, name)[np.concatenate(both)])
     assert part.users == 2
+    assert log.evidence(weighted=True).plays.size == 180
+    assert log.part(np.array([1, 4])).evidence(weighted=True).plays.size == 60
     assert fit(part).cells.rows.sum() == 60
+
+
+def test_all_questions_to_a_log_share_its_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = simulate_log(strong_table(0), users=400, rounds=100)
+    weighings = []
+    usual = Evidence._weights
+
+    def counted(evidence: Evidence) -> FloatArray:
+        if evidence.log is log:
+            weighings.append(evidence)
+        return usual(evidence)
+
+    monkeypatch.setattr(Evidence, "_weights", counted)
+    fit(log)
+    rest_matters(log)
+    plan_and_value(log)
+    value(log, [0, 1])
+    assert len(weighings) == 1
+    before = value(log, [0, 1]).mean
+    log.rewards = 1 - log.rewards
+    assert value(log, [0, 1]).mean == pytest.approx(1 - before)

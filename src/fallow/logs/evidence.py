@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fallow.arrays import FloatArray, IntArray
 from fallow.intervals import LEVEL, student_quantile
 from fallow.kernels.plays import log_window_weights
-from fallow.logs.log import Log
+
+if TYPE_CHECKING:
+    from fallow.logs.log import Log
 
 FEWEST_USERS = 10
 """Below so many, nothing is said of how sure an estimate is."""
@@ -181,7 +183,7 @@ def what_is_missing(log: Log) -> str:
     """Say what keeps chance from telling anything about the log, or nothing."""
     if log.users < FEWEST_USERS:
         return f"at least {FEWEST_USERS} users; the log has {log.users}"
-    evidence = Evidence(log, weighted=False)
+    evidence = log.evidence(weighted=False)
     if not evidence.plays.size:
         return "users with more plays, or a shorter max_delay: no play has all that came before it"
     if np.ptp(evidence.rewards) < ALIKE:

@@ -209,7 +209,7 @@ def fit(log: Log, round_length: float | None = None) -> Fit:
     >>> plan(found.instance).gain > 0.5
     True
     """
-    plain = Evidence(log, weighted=False)
+    plain = log.evidence(weighted=False)
     if not plain.plays.size:
         raise InputError(
             "a log",
@@ -219,7 +219,7 @@ def fit(log: Log, round_length: float | None = None) -> Fit:
     as_chosen = Tables.of(plain)
     evidence, tables = plain, as_chosen
     if log.propensity is not None:
-        evidence = Evidence(log, weighted=True)
+        evidence = log.evidence(weighted=True)
         tables = Tables.of(evidence)
     return Fit(
         _instance(log, as_chosen.means(), round_length),

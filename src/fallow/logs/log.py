@@ -15,6 +15,7 @@ from fallow.frames import frame
 from fallow.kernels.plays import follow_plays
 from fallow.logs.clock import pace, round_edges, rounds, time_edges, time_spans
 from fallow.logs.columns import Values, names_of, numbers_of, times_of
+from fallow.logs.evidence import Evidence
 from fallow.logs.read import read_rows
 from fallow.logs.rows import Rows
 from fallow.logs.settings import Settings
@@ -101,6 +102,8 @@ class Log:
     >>> log.counts.unknown
     2
     """
+
+    _evidence: dict[bool, Evidence]
 
     def __init__(
         self,
@@ -234,6 +237,19 @@ class Log:
             self.spans = np.arange(1.0, self.max_delay + 2)
         else:
             self.spans = time_spans(edges, elapsed, self.delays[again])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        vars(self)["_evidence"] = {}  # it followed from the attributes as they were
+
+    def evidence(self, weighted: bool) -> Evidence:
+        """Return the plays that count, with weights or without: see `Evidence`.
+
+        It is computed once, and again after an attribute of the log was assigned.
+        """
+        if weighted not in self._evidence:
+            self._evidence[weighted] = Evidence(self, weighted)
+        return self._evidence[weighted]
 
     def part(self, users: IntArray) -> Log:
         """Return the plays of some users alone, who are counted from 0 and in order.

@@ -184,7 +184,7 @@ def _instrumented(log: Log) -> tuple[IntArray, _Sums]:
     recency = chance_of_recency(
         log.starts, log.arms, log.propensity, chances, log.shares, min(lags, MOST_LAGS)
     )
-    evidence = Evidence(log, weighted=False)
+    evidence = log.evidence(weighted=False)
     plays, arms = evidence.plays, log.arms[evidence.plays].astype(np.int64)
     average = chances.mean(axis=0) if len(chances) else log.shares
     usual = usual_propensity(log.starts, log.arms, chances, average, min(lags, MOST_LAGS))
@@ -265,7 +265,7 @@ def _lasts(log: Log, answer: Answer) -> float:
     """Return up to which delay plays differ from rested ones, tested one after the other."""
     if answer not in ("rest helps", "repeating helps"):
         return 0.0
-    evidence = Evidence(log, weighted=True)
+    evidence = log.evidence(weighted=True)
     effective = evidence.means().effective
     lasts = 0.0
     for column in range(log.max_delay):
@@ -301,7 +301,7 @@ def slope_across(log: Log) -> Interval:
 
     It is too low where users hear more often what they like, so alone it proves nothing.
     """
-    return _compared(Evidence(log, weighted=False), log.arms.astype(np.int64))
+    return _compared(log.evidence(weighted=False), log.arms.astype(np.int64))
 
 
 def slope_within(log: Log) -> Interval:
@@ -310,7 +310,7 @@ def slope_within(log: Log) -> Interval:
     It is too high where choice follows recent rewards, so alone it proves nothing.
     """
     users = np.repeat(np.arange(log.users), np.diff(log.starts))
-    return _compared(Evidence(log, weighted=False), users * len(log.names) + log.arms)
+    return _compared(log.evidence(weighted=False), users * len(log.names) + log.arms)
 
 
 def _compared(evidence: Evidence, groups_of_plays: IntArray) -> Interval:

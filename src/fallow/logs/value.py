@@ -114,7 +114,7 @@ def value(
     0.7168 (0.6880 to 0.7457) per round; against the log +0.3198 (+0.3052 to +0.3345)
     """
     check_chance(log)
-    evidence = Evidence(log, weighted=True)
+    evidence = log.evidence(weighted=True)
     if _is_learner(policy):
         if horizon is None:
             raise InputError("horizon", "must be given with a learner", "none")
@@ -166,7 +166,7 @@ def plan_and_value(
     mean, moves = _across(log, order, rules, round_length)
     best = _plan(log, rules, round_length)
     shares = _shares(log, np.array(best.cycle), round_length)
-    support = check_support(Evidence(log, weighted=True), shares)
+    support = check_support(log.evidence(weighted=True), shares)
     return _value(log, mean, moves, support, best)
 
 
@@ -179,7 +179,7 @@ def _across(
         for part in range(parts):
             users = np.sort(order[part::parts])
             others = np.setdiff1d(order, users)
-            heard = Evidence(log.part(users), weighted=True)
+            heard = log.part(users).evidence(weighted=True)
             check_chance(heard.log)
             planned = _plan(log.part(others), rules, round_length)
             shares = _shares(log, np.array(planned.cycle), round_length)
@@ -275,7 +275,7 @@ def _value(
     made: Plan | None = None,
     luck: float = 0.0,
 ) -> Value:
-    plays = Evidence(log, weighted=False)
+    plays = log.evidence(weighted=False)
     logged = float(plays.rewards.mean())
     of_log = sums_by(plays.users, plays.rewards - logged, log.users) / plays.rewards.size
     whole = interval_of(mean, moves, luck)
