@@ -30,7 +30,7 @@ from fallow.logs import (
     simulate_log,
 )
 from fallow.logs.report import Findings, report_page
-from fallow.logs.words import drop_in_words, gain_in_words, verdict_in_words
+from fallow.logs.sentences import drop_in_words, gain_in_words, verdict_in_words
 from fallow.text import visible
 
 ARM = ArmVerdict("hymn", "rest helps", Interval(0.1, 0.05, 0.15), 0.01)

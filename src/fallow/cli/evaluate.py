@@ -38,7 +38,7 @@ from fallow.cli.terminal import print_error, print_line
 from fallow.errors import InputError
 from fallow.files import parse_json, read_whole
 from fallow.logs import CannotSay, Value, value
-from fallow.logs.words import gain_in_words, round_in_words
+from fallow.logs.sentences import gain_in_words, round_in_words
 from fallow.planners.past_pulls import arm_named
 from fallow.text import span_in_words
 

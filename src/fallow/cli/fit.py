@@ -39,7 +39,7 @@ from fallow.extras import check_extras
 from fallow.files import write_whole
 from fallow.logs import CannotSay, Fit, Value, fit, plan_and_value, rest_matters
 from fallow.logs.report import Findings, report_page
-from fallow.logs.words import (
+from fallow.logs.sentences import (
     caution_in_words,
     doubt_in_words,
     drop_in_words,

@@ -12,7 +12,7 @@ import numpy as np
 from fallow import checks
 from fallow.errors import InputError
 from fallow.instance import Instance
-from fallow.logs.evidence import FEWEST_USERS, NORMAL, Interval
+from fallow.logs.evidence import MIN_USERS, NORMAL, Interval
 from fallow.logs.rest import POWER, rest_matters
 from fallow.logs.simulated import simulate_log
 
@@ -103,7 +103,7 @@ def design(
     checks.whole_number("max_delay", max_delay, minimum=1)
     if not 0 < checks.number("effect", effect) <= LEVELS[0]:
         raise InputError("effect", f"must be above 0 and at most {LEVELS[0]}", f"{effect}")
-    checks.whole_number("users", users, minimum=FEWEST_USERS)
+    checks.whole_number("users", users, minimum=MIN_USERS)
     checks.whole_number("runs", runs, minimum=2)
     seeds = np.random.SeedSequence(checks.seed("seed", seed)).generate_state(runs).tolist()
     tried: list[Power] = []

@@ -14,16 +14,16 @@ from fallow.kernels.plays import log_window_weights
 if TYPE_CHECKING:
     from fallow.logs.log import Log
 
-FEWEST_USERS = 10
-"""Below so many, nothing is said of how sure an estimate is."""
-FEWEST = 10.0
+MIN_USERS = 10
+"""With fewer users, no interval is given."""
+MIN_EFFECTIVE_SIZE = 10.0
 """The effective sample size that a cell needs to be relied on."""
 
 NORMAL = student_quantile(LEVEL, 1e9)
 """The half-width of a 95 % interval in standard errors, where there are many."""
 TINY = np.finfo(float).tiny
-ALIKE = 1e-9
-"""Numbers that differ by less are the same but for rounding."""
+ROUNDING_ERROR = 1e-9
+"""Numbers that differ by less are taken as equal."""
 
 
 class Interval(NamedTuple):
@@ -33,11 +33,14 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def __neg__(self) -> Interval:
+        return Interval(-self.value, -self.high, -self.low)
+
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-class Cells(NamedTuple):
+class CellMeans(NamedTuple):
     """Weighted means by arm and delay, of shape (arms, delays).
 
     `rows` counts plays, `effective` those that would be as sure with equal weights. `errors` are
@@ -101,23 +104,23 @@ class Evidence:
         size = self.shape[0] * self.shape[1]
         return sums_by(self.cells, values, size).reshape(self.shape)
 
-    def means(self) -> Cells:
+    def means(self) -> CellMeans:
         """Return the weighted mean of each cell."""
         weight = self.total(self.weights)
         heard = np.where(weight > 0, weight, np.nan)
         means = self.total(self.weights * self.rewards) / heard
         scores = self.weights * (self.rewards - means.ravel()[self.cells])
         # Plays of one user in one cell are added up before they are squared.
-        pairs, place = np.unique(self.users * weight.size + self.cells, return_inverse=True)
-        squares = sums_by(place, scores, pairs.size) ** 2
+        pairs, pair_of_play = np.unique(self.users * weight.size + self.cells, return_inverse=True)
+        squares = sums_by(pair_of_play, scores, pairs.size) ** 2
         spread = sums_by(pairs % weight.size, squares, weight.size).reshape(self.shape)
         users = np.bincount(pairs % weight.size, minlength=weight.size).reshape(self.shape)
         errors = np.sqrt(spread * users / np.maximum(users - 1, 1)) / heard
         effective = weight**2 / np.maximum(self.total(self.weights**2), TINY)
         alike = (means == 0) | (means == 1)  # as if one play of two had paid otherwise
         errors[alike] = np.sqrt(effective[alike] + 1) / (effective[alike] + 2) ** 1.5
-        errors[((effective < FEWEST) | (users < FEWEST_USERS)) & (weight > 0)] = np.inf
-        return Cells(means, errors, self.total(np.ones(self.plays.size)), effective)
+        errors[((effective < MIN_EFFECTIVE_SIZE) | (users < MIN_USERS)) & (weight > 0)] = np.inf
+        return CellMeans(means, errors, self.total(np.ones(self.plays.size)), effective)
 
     def effective_weights(self) -> FloatArray:
         """Return weights that add up to the effective sample size in each cell."""
@@ -133,8 +136,8 @@ class Evidence:
         means = sums_by(cells, weights * rewards, size) / np.where(weight > 0, weight, 1)
         scale = shares.ravel() / np.where(weight > 0, weight, 1)
         scores = weights * (rewards - means[cells]) * scale[cells]
-        moves = sums_by(self.users[used], scores, self.log.users)
-        return float(shares.ravel() @ means), moves
+        influences = sums_by(self.users[used], scores, self.log.users)
+        return float(shares.ravel() @ means), influences
 
 
 def sums_by(groups: IntArray, values: FloatArray, count: int) -> FloatArray:
@@ -147,46 +150,46 @@ def all_propensities(log: Log) -> FloatArray:
     return np.empty((0, 0)) if log.propensities is None else log.propensities
 
 
-class Error(NamedTuple):
+class StandardError(NamedTuple):
     """The standard error of an estimate, and the degrees of freedom of Student's t for it."""
 
     size: float
     freedom: float
 
 
-def error_of(moves: FloatArray) -> Error:
+def standard_error(influences: FloatArray) -> StandardError:
     """Return the error of an estimate that each user moves so far.
 
     Where few users move it much, their squares vary much, and there is less freedom
     (Satterthwaite 1946).
     """
-    users = int(np.count_nonzero(moves))
+    users = int(np.count_nonzero(influences))
     if users < 2:
-        return Error(math.inf, 1)
-    squares = moves**2
+        return StandardError(math.inf, 1)
+    squares = influences**2
     total = float(squares.sum())
     freedom = min(users - 1, 2 * total**2 / float(squares @ squares))
-    return Error(math.sqrt(total * users / (users - 1)), max(freedom, 1))
+    return StandardError(math.sqrt(total * users / (users - 1)), max(freedom, 1))
 
 
-def interval_of(value: float, moves: FloatArray, luck: float = 0.0) -> Interval:
+def interval_of(value: float, influences: FloatArray, luck: float = 0.0) -> Interval:
     """Return the 95 % interval of an estimate that each user moves so far, Student's.
 
     `luck` is what it varies by beside users, as a variance.
     """
-    error = error_of(moves)
+    error = standard_error(influences)
     half_width = student_quantile(LEVEL, error.freedom) * math.sqrt(error.size**2 + luck)
     return Interval(value, value - half_width, value + half_width)
 
 
 def what_is_missing(log: Log) -> str:
     """Say what keeps chance from telling anything about the log, or nothing."""
-    if log.users < FEWEST_USERS:
-        return f"at least {FEWEST_USERS} users; the log has {log.users}"
+    if log.users < MIN_USERS:
+        return f"at least {MIN_USERS} users; the log has {log.users}"
     evidence = log.evidence(weighted=False)
     if not evidence.plays.size:
         return "users with more plays, or a shorter max_delay: no play has all that came before it"
-    if np.ptp(evidence.rewards) < ALIKE:
+    if np.ptp(evidence.rewards) < ROUNDING_ERROR:
         return f"rewards that differ; all are {evidence.rewards[0]:g}"
     if log.propensity is None:
         return "the propensities with which arms were chosen, or that choice is declared random"

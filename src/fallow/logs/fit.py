@@ -14,7 +14,7 @@ from fallow.errors import InputError
 from fallow.frames import frame
 from fallow.instance import Instance
 from fallow.intervals import LEVEL
-from fallow.logs.evidence import ALIKE, NORMAL, Cells, Evidence, Interval
+from fallow.logs.evidence import NORMAL, ROUNDING_ERROR, CellMeans, Evidence, Interval
 from fallow.logs.log import Log
 from fallow.logs.tables import Tables
 from fallow.text import counted, span_in_words
@@ -76,7 +76,7 @@ class Fit:
     _tables: Tables
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> CellMeans:
         """What each cell's own plays say: mean, standard error, rows, effective sample size."""
         return self._evidence.means()
 
@@ -237,9 +237,9 @@ def _times(spans: FloatArray, tables: FloatArray, share: float, in_rounds: bool)
     Rounds are whole; elapsed time is read off between two delays, on its logarithm.
     """
     first, rested = tables[:, :, :1], tables[:, :, -1:]
-    flat = np.abs(first - rested) < ALIKE
+    flat = np.abs(first - rested) < ROUNDING_ERROR
     made_up = (tables - first) / np.where(flat, 1, rested - first)
-    after = np.argmax(made_up >= share - ALIKE, axis=2)
+    after = np.argmax(made_up >= share - ROUNDING_ERROR, axis=2)
     times = spans[after]
     if not in_rounds:
         before = np.maximum(after - 1, 0)

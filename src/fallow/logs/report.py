@@ -10,13 +10,11 @@ import numpy as np
 from fallow.arrays import FloatArray
 from fallow.drawing.colours import colour_of
 from fallow.drawing.html import text as _text
-from fallow.logs.evidence import FEWEST, Interval
+from fallow.logs.evidence import MIN_EFFECTIVE_SIZE, Interval
 from fallow.logs.fit import Fit, Recovery
 from fallow.logs.log import Log
 from fallow.logs.rest import Answer, Verdict
-from fallow.logs.support import CannotSay
-from fallow.logs.value import Value
-from fallow.logs.words import (
+from fallow.logs.sentences import (
     caution_in_words,
     doubt_in_words,
     drop_in_words,
@@ -28,6 +26,8 @@ from fallow.logs.words import (
     time_in_words,
     verdict_in_words,
 )
+from fallow.logs.support import CannotSay
+from fallow.logs.value import Value
 from fallow.planners.cycle import Plan
 from fallow.text import counted, span_in_words
 
@@ -77,33 +77,33 @@ class Findings(NamedTuple):
         return [arms[place] for place in np.argsort(np.negative(drops), kind="stable")]
 
 
-def report_page(found: Findings, title: str) -> str:
+def report_page(findings: Findings, title: str) -> str:
     """Return one HTML page that needs nothing else."""
-    rows, *counts = rows_in_words(found.log)
-    arms, panels = found.arms(), _panels(found)
-    cycle, shares = found.plan.cycle, _shares(found)
-    verdict = verdict_in_words(found.verdict, found.log.unit)
-    doubt = filter(None, [doubt_in_words(found.log)])
+    rows, *counts = rows_in_words(findings.log)
+    arms, panels = findings.arms(), _panels(findings)
+    cycle, shares = findings.plan.cycle, _shares(findings)
+    verdict = verdict_in_words(findings.verdict, findings.log.unit)
+    doubt = filter(None, [doubt_in_words(findings.log)])
     page = {
         "title": _text(title),
         "rows": _text(rows),
-        "scale": _text(scale_in_words(found.log)),
-        "round": _text(round_in_words(found.log, found.round_length)),
-        "short": _items([*doubt, verdict, _most_worn(found), _worth_in_short(found)]),
-        "wears": _text(_wears(found.verdict)),
-        "first": _text(span_in_words(found.fit.spans[0], found.log.unit)),
-        "arms": "\n".join(_arm_row(each, found.log.unit) for each in arms[:MOST_ARMS]),
+        "scale": _text(scale_in_words(findings.log)),
+        "round": _text(round_in_words(findings.log, findings.round_length)),
+        "short": _items([*doubt, verdict, _most_worn(findings), _worth_in_short(findings)]),
+        "wears": _text(_wears(findings.verdict)),
+        "first": _text(span_in_words(findings.fit.spans[0], findings.log.unit)),
+        "arms": "\n".join(_arm_row(each, findings.log.unit) for each in arms[:MOST_ARMS]),
         "arms_left_out": _left_out(len(arms), MOST_ARMS, "options that lose less"),
         "panels": "\n".join(panels[:MOST_PANELS]),
         "panels_left_out": _left_out(len(panels), MOST_PANELS, "options with fewer plays"),
-        "advice": _text(_advice(found)),
-        "cycle": "\n".join(_chip(found.log.names[arm], arm) for arm in cycle[:MOST_PLAYS]),
+        "advice": _text(_advice(findings)),
+        "cycle": "\n".join(_chip(findings.log.names[arm], arm) for arm in cycle[:MOST_PLAYS]),
         "cycle_left_out": _left_out(len(cycle), MOST_PLAYS, "later plays of the rotation"),
         "shares": "\n".join(shares[:MOST_ARMS]),
         "shares_left_out": _left_out(len(shares), MOST_ARMS, "options with smaller shares"),
-        "worth": _text(_worth(found)),
+        "worth": _text(_worth(findings)),
         "verdict": _text(verdict),
-        "assumptions": _items(found.verdict.assumptions),
+        "assumptions": _items(findings.verdict.assumptions),
         "counts": _items(counts or ["Nothing unusual."]),
     }
     template = files("fallow.logs").joinpath("report.html").read_text(encoding="utf-8")
@@ -118,21 +118,20 @@ def _left_out(count: int, shown: int, what: str) -> str:
     return f"{count - shown:,} {what} are not shown." if count > shown else ""
 
 
-def _most_worn(found: Findings) -> str:
+def _most_worn(findings: Findings) -> str:
     """Say which option loses most, or gains most by repetition, of those where that is sure."""
-    if found.log.propensity is None:
+    if findings.log.propensity is None:
         return (
             "Which options wear out cannot be said one by one: that would need the chances with "
             "which they were chosen."
         )
-    arms = found.arms()
+    arms = findings.arms()
     worn = [arm.recovery for arm in arms if arm.verdict == "rest helps"]
     if worn:
         return f"{worn[0].name} loses most right after a play: {drop_in_words(worn[0].drop)}."
     better = [arm.recovery for arm in arms if arm.verdict == "repeating helps"]
     if better:
-        gain, low, high = (-each for each in better[-1].drop)
-        more = drop_in_words(Interval(gain, high, low))
+        more = drop_in_words(-better[-1].drop)
         return f"{better[-1].name} gains most when it is repeated at once: {more}."
     return "For no single option is it sure that rest matters."
 
@@ -152,24 +151,24 @@ def _wears(verdict: Verdict) -> str:
     )
 
 
-def _advice(found: Findings) -> str:
+def _advice(findings: Findings) -> str:
     """Say what to do, no more firmly than the log allows."""
     advice = "Play the options in this order, and then start again."
-    if len(found.plan.cycle) == 1:
+    if len(findings.plan.cycle) == 1:
         advice = "Play this option alone, as far as nothing else speaks against it."
-    how_often = f" The rotation has {found.pace}." if found.pace else ""
-    return f"{caution_in_words(found.value) or advice}{how_often}"
+    how_often = f" The rotation has {findings.pace}." if findings.pace else ""
+    return f"{caution_in_words(findings.value) or advice}{how_often}"
 
 
-def _worth_in_short(found: Findings) -> str:
-    value = found.value
+def _worth_in_short(findings: Findings) -> str:
+    value = findings.value
     if isinstance(value, CannotSay):
         return f"What the rotation below is worth cannot be said: {_reason(value)}"
     return f"The rotation below would earn {gain_in_words(value)}."
 
 
-def _worth(found: Findings) -> str:
-    value = found.value
+def _worth(findings: Findings) -> str:
+    value = findings.value
     if isinstance(value, CannotSay):
         return f"That cannot be said: {_reason(value)}"
     whole = Interval(value.mean, value.low, value.high)
@@ -237,10 +236,10 @@ def _chip(name: str, arm: int) -> str:
     return f'<li style="--colour: {colour_of(arm)}">{_text(name)}</li>'
 
 
-def _shares(found: Findings) -> list[str]:
+def _shares(findings: Findings) -> list[str]:
     """Return a row for each option: how often it is played now, and how often in the rotation."""
-    names, now = found.log.names, found.log.shares
-    planned = np.bincount(found.plan.cycle, minlength=len(names)) / len(found.plan.cycle)
+    names, now = findings.log.names, findings.log.shares
+    planned = np.bincount(findings.plan.cycle, minlength=len(names)) / len(findings.plan.cycle)
     order = np.lexsort((-now, -planned)).tolist()
     most = max(now.max(), planned.max())
     return [
@@ -257,18 +256,18 @@ LEFT, RIGHT, TOP, BOTTOM = 34, 214, 8, 116
 """Where a panel begins and ends, in a picture of 220 by 136."""
 
 
-def _panels(found: Findings) -> list[str]:
+def _panels(findings: Findings) -> list[str]:
     """Return a small picture of each option's recovery; those with the most plays first."""
-    fit, cells = found.fit, found.fit.cells
-    heard = (cells.rows >= FEWEST) & np.isfinite(fit.half_widths)
+    fit, cells = findings.fit, findings.fit.cells
+    heard = (cells.rows >= MIN_EFFECTIVE_SIZE) & np.isfinite(fit.half_widths)
     own = cells.means + fit.half_widths, cells.means - fit.half_widths
     drawn = np.concatenate([fit.means.ravel(), *(ends[heard] for ends in own)]).clip(0, 1)
     order = np.argsort(-cells.rows.sum(axis=1), kind="stable").tolist()
-    return [_panel(found, arm, heard[arm], drawn.min(), drawn.max()) for arm in order]
+    return [_panel(findings, arm, heard[arm], drawn.min(), drawn.max()) for arm in order]
 
 
-def _panel(found: Findings, arm: int, heard: FloatArray, low: float, high: float) -> str:
-    fit, name = found.fit, found.log.names[arm]
+def _panel(findings: Findings, arm: int, heard: FloatArray, low: float, high: float) -> str:
+    fit, name = findings.fit, findings.log.names[arm]
     x = np.linspace(LEFT + 6, RIGHT - 6, len(fit.spans))
 
     def height(rewards: FloatArray) -> FloatArray:
@@ -283,7 +282,7 @@ def _panel(found: Findings, arm: int, heard: FloatArray, low: float, high: float
         f'<circle class="dot" cx="{x[at]:.1f}" cy="{middles[at]:.1f}" r="2"/>'
         for at in places
     )
-    unit = found.log.unit
+    unit = findings.log.unit
     first = span_in_words(fit.spans[0], unit)
     first_label = span_in_words(fit.spans[0], unit, brief=unit != "rounds")
     middle = ""

@@ -12,14 +12,14 @@ from fallow.arrays import FloatArray, IntArray
 from fallow.intervals import LEVEL, student_quantile, student_tails
 from fallow.kernels.plays import chance_of_recency, usual_propensity
 from fallow.logs.evidence import (
-    ALIKE,
-    FEWEST,
-    FEWEST_USERS,
+    MIN_EFFECTIVE_SIZE,
+    MIN_USERS,
+    ROUNDING_ERROR,
     Evidence,
     Interval,
     all_propensities,
-    error_of,
     interval_of,
+    standard_error,
     sums_by,
     what_is_missing,
 )
@@ -151,8 +151,8 @@ class _Sums(NamedTuple):
 
 def _by_chance(log: Log) -> Verdict:
     pairs, sums = _instrumented(log)
-    slope, moves, strength = _slope(sums.of(pairs % log.users, log.users))
-    interval, error = interval_of(slope, moves), error_of(moves)
+    slope, influences, strength = _slope(sums.of(pairs % log.users, log.users))
+    interval, error = interval_of(slope, influences), standard_error(influences)
     smallest = (student_quantile(LEVEL, error.freedom) + student_quantile(POWER, 1e9)) * error.size
     missing = ""
     if strength < STRONG:
@@ -224,11 +224,11 @@ def _by_arm(log: Log, pairs: IntArray, sums: _Sums) -> tuple[ArmVerdict, ...]:
     borders = np.searchsorted(pairs, log.users * np.arange(len(log.names) + 1))
     for arm, name in enumerate(log.names):
         own = slice(borders[arm], borders[arm + 1])
-        slope, moves, strength = _slope(_Sums(*(each[own] for each in sums)))
-        enough = strength >= STRONG and int(np.count_nonzero(moves)) >= FEWEST_USERS
-        error = error_of(moves)
+        slope, influences, strength = _slope(_Sums(*(each[own] for each in sums)))
+        enough = strength >= STRONG and int(np.count_nonzero(influences)) >= MIN_USERS
+        error = standard_error(influences)
         chance = student_tails(slope / error.size, error.freedom) if enough else 1.0
-        found.append((name, interval_of(slope, moves), chance, enough))
+        found.append((name, interval_of(slope, influences), chance, enough))
     adjusted = holm([chance for _, _, chance, _ in found])
     return tuple(
         ArmVerdict(name, _arm_answer(slope, chance, enough), slope, chance)
@@ -269,7 +269,9 @@ def _lasts(log: Log, answer: Answer) -> float:
     effective = evidence.means().effective
     lasts = 0.0
     for column in range(log.max_delay):
-        heard = (effective[:, column] >= FEWEST) & (effective[:, -1] >= FEWEST)
+        heard = (effective[:, column] >= MIN_EFFECTIVE_SIZE) & (
+            effective[:, -1] >= MIN_EFFECTIVE_SIZE
+        )
         shares = np.zeros(evidence.shape)
         shares[heard, -1] = log.shares[heard]
         shares[heard, column] = -log.shares[heard]
@@ -282,7 +284,7 @@ def _lasts(log: Log, answer: Answer) -> float:
 def _by_comparison(log: Log, missing: str) -> Verdict:
     """Compare users with each other, and plays of one user and arm; only if both agree, say so."""
     across, within = slope_across(log), slope_within(log)
-    both = across.low > 0 and within.low > 0 and log.users >= FEWEST_USERS
+    both = across.low > 0 and within.low > 0 and log.users >= MIN_USERS
     return Verdict(
         "rest helps" if both else "cannot say",
         (across.value + within.value) / 2,
@@ -324,7 +326,7 @@ def _compared(evidence: Evidence, groups_of_plays: IntArray) -> Interval:
     delays = centred(np.log(log.spans[log.delays[evidence.plays] - 1]))
     rewards = centred(evidence.rewards)
     total = float(delays @ delays)
-    if total < ALIKE:
+    if total < ROUNDING_ERROR:
         return Interval(np.nan, -np.inf, np.inf)
     slope = float(delays @ rewards) / total
     scores = sums_by(evidence.users, delays * (rewards - slope * delays), log.users)

@@ -9,11 +9,11 @@ import numpy as np
 
 from fallow.arrays import FloatArray
 from fallow.intervals import LEVEL, student_quantile
-from fallow.logs.evidence import FEWEST, Cells, Evidence, what_is_missing
+from fallow.logs.evidence import MIN_EFFECTIVE_SIZE, CellMeans, Evidence, what_is_missing
 from fallow.logs.log import Log
 from fallow.text import span_in_words
 
-HARDLY = 0.05
+MAX_WEAK_SHARE = 0.05
 """Share of a learner's rounds that may be in cells with few plays."""
 
 
@@ -62,7 +62,7 @@ def check_chance(log: Log) -> None:
         raise CannotSay(f"a value needs {missing}")
 
 
-def support_of(log: Log, cells: Cells, shares: FloatArray) -> tuple[Support, ...]:
+def support_of(log: Log, cells: CellMeans, shares: FloatArray) -> tuple[Support, ...]:
     """Return the cells that are used so often."""
     return tuple(
         Support(
@@ -82,13 +82,13 @@ def check_support(evidence: Evidence, shares: FloatArray) -> tuple[Support, ...]
     cells = evidence.means()
     _check_eligible(evidence.log, shares)
     support = support_of(evidence.log, cells, shares)
-    weak = [cell for cell in support if cell.effective < FEWEST]
+    weak = [cell for cell in support if cell.effective < MIN_EFFECTIVE_SIZE]
     if weak:
         low, high = _monotone_bounds(shares, cells)
         raise CannotSay(
-            f"a value needs an effective sample size of {FEWEST:g} in each cell, got too little "
-            f"for {_named(weak)}; if payoffs do not fall with rest, it lies between about "
-            f"{low:.2f} and {high:.2f}",
+            f"a value needs an effective sample size of {MIN_EFFECTIVE_SIZE:g} in each cell, "
+            f"got too little for {_named(weak)}; if payoffs do not fall with rest, it lies "
+            f"between about {low:.2f} and {high:.2f}",
             weak,
             low,
             high,
@@ -98,11 +98,11 @@ def check_support(evidence: Evidence, shares: FloatArray) -> tuple[Support, ...]
 
 def check_mostly_supported(support: Sequence[Support]) -> None:
     """Refuse a learner that lives on cells of which the log has too little."""
-    weak = [cell for cell in support if cell.effective < FEWEST]
-    if sum(cell.share for cell in weak) > HARDLY:
+    weak = [cell for cell in support if cell.effective < MIN_EFFECTIVE_SIZE]
+    if sum(cell.share for cell in weak) > MAX_WEAK_SHARE:
         raise CannotSay(
-            f"a value needs an effective sample size of {FEWEST:g} in cells that are used often, "
-            f"got too little for {_named(weak)}",
+            f"a value needs an effective sample size of {MIN_EFFECTIVE_SIZE:g} in cells "
+            f"that are used often, got too little for {_named(weak)}",
             weak,
         )
 
@@ -125,13 +125,13 @@ def _check_eligible(log: Log, shares: FloatArray) -> None:
         )
 
 
-def _monotone_bounds(shares: FloatArray, cells: Cells) -> tuple[float, float]:
+def _monotone_bounds(shares: FloatArray, cells: CellMeans) -> tuple[float, float]:
     """Return what a cycle earns at least and at most where cells lie between their neighbours.
 
     Cells with plays enough count by the ends of their 95 % intervals.
     """
-    heard = cells.effective >= FEWEST
-    half_widths = student_quantile(LEVEL, FEWEST) * cells.errors
+    heard = cells.effective >= MIN_EFFECTIVE_SIZE
+    half_widths = student_quantile(LEVEL, MIN_EFFECTIVE_SIZE) * cells.errors
     lows = np.where(heard, np.maximum(cells.means - half_widths, 0), 0)
     highs = np.where(heard, np.minimum(cells.means + half_widths, 1), 1)
     sooner = np.maximum.accumulate(lows, axis=1)

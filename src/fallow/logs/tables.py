@@ -17,11 +17,11 @@ TRUSTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 1e4)
 """How many plays the shape that all arms share may be worth, in each cell."""
 GROUPS = 50
 """Groups of users that are drawn again for the intervals of recovery."""
-CLEARLY = 4.0
-"""How much better, in squared rewards, other users must be told by the other direction."""
+MIN_LOSS_DIFFERENCE = 4.0
+"""Loss by which the other direction must win in cross-validation, in squared rewards."""
 STEPS = 12
-"""Rounds of fitting levels and shape in turn, after which they hardly move."""
-NOTHING = 1e-9
+"""How often levels and shape are fitted in turn; after that they hardly change."""
+EMPTY_WEIGHT = 1e-9
 """The weight of a cell without a play."""
 
 
@@ -80,13 +80,13 @@ def choose(counts: FloatArray, sums: FloatArray) -> tuple[float, BoolArray]:
         unseen, earned = counts[held_out].sum(axis=0), sums[held_out].sum(axis=0)
         for falls in (False, True):
             shape = _shared(count, total, falls)
-            for place, trust in enumerate(TRUSTS):
+            for index, trust in enumerate(TRUSTS):
                 means = _drawn_to(shape, count, total, trust, falls)
                 lost = unseen * means**2 - 2 * means * earned
-                losses[int(falls), place] += lost.sum(axis=1)
-    best, place = divmod(int(losses.sum(axis=2).argmin()), len(TRUSTS))
-    other_way = losses[1 - best, 0] < losses[best, place] - CLEARLY
-    return TRUSTS[place], other_way != bool(best)
+                losses[int(falls), index] += lost.sum(axis=1)
+    best, index = divmod(int(losses.sum(axis=2).argmin()), len(TRUSTS))
+    other_way = losses[1 - best, 0] < losses[best, index] - MIN_LOSS_DIFFERENCE
+    return TRUSTS[index], other_way != bool(best)
 
 
 def fitted(counts: FloatArray, sums: FloatArray, trust: float, falls: BoolArray) -> FloatArray:
@@ -118,7 +118,9 @@ def _shared(counts: FloatArray, sums: FloatArray, falls: bool) -> FloatArray:
         levels = (sums.sum(axis=1) + overall) / (counts @ shape + 1)
         expected = levels @ counts
         ratios = np.divide(sums.sum(axis=0), expected, out=np.ones_like(shape), where=expected > 0)
-        shape = _monotone(ratios[np.newaxis], np.maximum(expected, NOTHING)[np.newaxis], falls)[0]
+        shape = _monotone(
+            ratios[np.newaxis], np.maximum(expected, EMPTY_WEIGHT)[np.newaxis], falls
+        )[0]
         shape /= shape.max() or 1.0
     return np.minimum(levels[:, np.newaxis] * shape, 1)
 

@@ -14,10 +14,10 @@ from fallow import checks
 from fallow.arrays import FloatArray, IntArray
 from fallow.errors import InputError
 from fallow.kernels.cycles import own_delays
+from fallow.logs.cell_replay import EmptyQueue, Played, RewardQueues, play
 from fallow.logs.evidence import Evidence, Interval, interval_of, sums_by
 from fallow.logs.fit import fit, length_of_round
 from fallow.logs.log import Log
-from fallow.logs.queues import EmptyQueue, Played, Queues, play
 from fallow.logs.support import (
     CannotSay,
     Support,
@@ -163,18 +163,18 @@ def plan_and_value(
     """
     check_chance(log)
     order = np.random.default_rng(0).permutation(log.users)
-    mean, moves = _across(log, order, rules, round_length)
+    mean, influences = _across(log, order, rules, round_length)
     best = _plan(log, rules, round_length)
     shares = _shares(log, np.array(best.cycle), round_length)
     support = check_support(log.evidence(weighted=True), shares)
-    return _value(log, mean, moves, support, best)
+    return _value(log, mean, influences, support, best)
 
 
 def _across(
     log: Log, order: IntArray, rules: Rules | None, round_length: float | None, parts: int = PARTS
 ) -> tuple[float, FloatArray]:
     """Return what plans earn on users they were not made from, and how far each user moves it."""
-    mean, moves = 0.0, np.zeros(log.users)
+    mean, influences = 0.0, np.zeros(log.users)
     try:
         for part in range(parts):
             users = np.sort(order[part::parts])
@@ -184,14 +184,14 @@ def _across(
             planned = _plan(log.part(others), rules, round_length)
             shares = _shares(log, np.array(planned.cycle), round_length)
             check_support(heard, shares)
-            earned, moved = heard.average(shares)
+            earned, influence = heard.average(shares)
             mean += earned / parts
-            moves[users] = moved / parts
+            influences[users] = influence / parts
     except CannotSay:
         if parts == FEWEST_PARTS:
             raise
         return _across(log, order, rules, round_length, parts - 1)
-    return mean, moves
+    return mean, influences
 
 
 def _plan(log: Log, rules: Rules | None, round_length: float | None) -> Plan:
@@ -213,7 +213,7 @@ def _value_of_learner(
     generator = np.random.default_rng(0)
 
     def earned() -> Played:
-        queues = Queues(evidence, lengths, generator)
+        queues = RewardQueues(evidence, lengths, generator)
         try:
             return play(queues, deepcopy(learner), horizon, columns, len(log.names))
         except EmptyQueue as empty:
@@ -229,10 +229,10 @@ def _value_of_learner(
     means = np.array([run.total for run in runs]) / horizon
     shares = np.mean([run.entered for run in runs], axis=0) / horizon
     # A user moves the value by the rewards of the cells that were entered, as with a cycle.
-    _, moves = evidence.average(shares)
+    _, influences = evidence.average(shares)
     support = support_of(log, cells, shares)
     check_mostly_supported(support)
-    return _value(log, float(means.mean()), moves, support, luck=means.var(ddof=1) / RUNS)
+    return _value(log, float(means.mean()), influences, support, luck=means.var(ddof=1) / RUNS)
 
 
 def _cycle_of(log: Log, policy: object) -> IntArray:
@@ -270,7 +270,7 @@ def _shares(log: Log, cycle: IntArray, round_length: float | None) -> FloatArray
 def _value(
     log: Log,
     mean: float,
-    moves: FloatArray,
+    influences: FloatArray,
     support: tuple[Support, ...],
     made: Plan | None = None,
     luck: float = 0.0,
@@ -278,6 +278,6 @@ def _value(
     plays = log.evidence(weighted=False)
     logged = float(plays.rewards.mean())
     of_log = sums_by(plays.users, plays.rewards - logged, log.users) / plays.rewards.size
-    whole = interval_of(mean, moves, luck)
-    gain = interval_of(mean - logged, moves - of_log, luck)
+    whole = interval_of(mean, influences, luck)
+    gain = interval_of(mean - logged, influences - of_log, luck)
     return Value(mean, whole.low, whole.high, logged, gain, support, made)

@@ -18,7 +18,7 @@ class EmptyQueue(Exception):  # noqa: N818, it ends a run as planned
         self.arm, self.column, self.rounds = arm, column, rounds
 
 
-class Queues:
+class RewardQueues:
     """Rewards by cell, in a random order in which those that weigh more come sooner.
 
     A queue is as long as the cell's effective sample size. Up to there it is much like a sample in
@@ -64,7 +64,9 @@ class Played(NamedTuple):
     entered: IntArray
 
 
-def play(queues: Queues, learner: Learner, horizon: int, columns: IntArray, arms: int) -> Played:
+def play(
+    queues: RewardQueues, learner: Learner, horizon: int, columns: IntArray, arms: int
+) -> Played:
     """Let a learner draw from the queues; `columns` has those of all delays, the last for longer.
 
     All arms are rested at first.
